@@ -1,0 +1,1 @@
+"""The vocabulary that every other package speaks: kinds, names, phases, reasons. No I/O in here."""

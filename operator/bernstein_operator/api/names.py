@@ -1,0 +1,82 @@
+"""Names of everything the operator creates, and the keys it writes on them.
+
+A name must be computable from what is stored, never drawn: an operator that was killed between asking for
+a Pod and hearing of it has to ask for the same name again. Names and label values are limited to 63
+characters (object names to 253), so a long one is cut and given six digits of its hash, which keeps two
+names that are equal in their first characters apart.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+GROUP: Final = "bernstein.run"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+CONTROLLER: Final = f"{GROUP}/operator"
+MANAGED_BY: Final = "bernstein-operator"
+
+LABEL_RUN: Final = f"{GROUP}/run"
+LABEL_TASK: Final = f"{GROUP}/task"
+LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
+LABEL_ROLE: Final = f"{GROUP}/role"
+LABEL_COMPONENT: Final = f"{GROUP}/component"
+COMPONENT_AGENT: Final = "agent"
+
+ANNOTATION_ENVELOPE: Final = f"{GROUP}/envelope"
+ANNOTATION_STOP: Final = f"{GROUP}/stop"
+ANNOTATION_CANCEL: Final = f"{GROUP}/cancel"
+ANNOTATION_EVENT: Final = f"{GROUP}/event"
+
+LABEL_LIMIT: Final = 63
+OBJECT_LIMIT: Final = 253
+_HASH_DIGITS: Final = 6
+_POD_TASK_PART: Final = 40
+
+
+def short_hash(text: str) -> str:
+    """Return six hexadecimal digits that stand for ``text``."""
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:_HASH_DIGITS]
+
+
+def shorten(text: str, *, limit: int = LABEL_LIMIT) -> str:
+    """Return ``text`` itself if it fits into ``limit`` characters, else its head and its hash."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - _HASH_DIGITS - 1].rstrip('-._')}-{short_hash(text)}"
+
+
+def pod_name(*, task: str, task_uid: str, attempt: int) -> str:
+    """Return the name of the one Pod that attempt ``attempt`` (from 1) of a task may ever have.
+
+    The task's UID is in it, so that a task deleted and made again under its old name meets none of the
+    former's Pods. At most 63 characters: Pod names end up in the host name.
+    """
+    head = task[:_POD_TASK_PART].replace(".", "-").rstrip("-")
+    return f"{head}-{short_hash(task_uid)}-a{attempt}"
+
+
+def inline_task_name(*, run: str, task: str) -> str:
+    """Return the object name of the AgentTask made from entry ``task`` of a run's list."""
+    return shorten(f"{run}-{task}", limit=OBJECT_LIMIT)
+
+
+def event_name(*, regarding: str, reason: str, at: datetime) -> str:
+    """Return an event's name, the same for every repeat of one transition, so that a repeat is a 409."""
+    stamp = f"{regarding}/{reason}/{at.isoformat()}"
+    return f"{regarding[:200].rstrip('-.')}.{hashlib.sha256(stamp.encode()).hexdigest()[:16]}"
+
+
+def labels(*, run: str, task: str, component: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the labels of an object made for a task; values are cut to what a label may hold."""
+    return {
+        "app.kubernetes.io/name": "bernstein",
+        "app.kubernetes.io/component": component,
+        "app.kubernetes.io/managed-by": MANAGED_BY,
+        "app.kubernetes.io/part-of": "bernstein",
+        LABEL_RUN: shorten(run),
+        LABEL_TASK: shorten(task),
+        LABEL_COMPONENT: component,
+        **{key: shorten(value) for key, value in (extra or {}).items()},
+    }

@@ -1,0 +1,225 @@
+"""Every word that a user can meet in a status, a condition or an event, each with when it is said.
+
+The sets are closed: dashboards, alerts and scripts match on them, so a new word is a change of the API.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class TaskPhase(StrEnum):
+    """Where a task stands."""
+
+    PENDING = "Pending"
+    """No attempt runs: the task waits for something that the Admitted condition names."""
+    RUNNING = "Running"
+    """The agent container of the current attempt has started."""
+    SUCCEEDED = "Succeeded"
+    """An attempt did the work. Never left."""
+    FAILED = "Failed"
+    """No attempt is left, or none could help."""
+    CANCELLED = "Cancelled"
+    """A person cancelled the task or its run. Never left."""
+    ABANDONED = "Abandoned"
+    """The agent gave the task up and said why. Never left."""
+    BLOCKED_BY_FAILURE = "BlockedByFailure"
+    """A task that this one depends on, however far, failed, was cancelled, or never came."""
+    BLOCKED_BY_ABANDON = "BlockedByAbandon"
+    """A task that this one depends on, however far, was abandoned."""
+
+
+SETTLED_PHASES: Final = frozenset(
+    {TaskPhase.SUCCEEDED, TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.ABANDONED}
+)
+"""Phases that a task's own work ends in."""
+
+BLOCKED_PHASES: Final = frozenset({TaskPhase.BLOCKED_BY_FAILURE, TaskPhase.BLOCKED_BY_ABANDON})
+"""Phases that follow from another task's end and are looked at again when that changes."""
+
+FINAL_PHASES: Final = frozenset({TaskPhase.SUCCEEDED, TaskPhase.CANCELLED, TaskPhase.ABANDONED})
+"""Phases that nothing and nobody ever changes."""
+
+
+class RunPhase(StrEnum):
+    """Where a run stands."""
+
+    PENDING = "Pending"
+    """None of its tasks has started."""
+    RUNNING = "Running"
+    """At least one task has started and some can still move."""
+    PAUSED = "Paused"
+    """spec.suspend: nothing new starts, live agents go on."""
+    DRAINING = "Draining"
+    """Cancelled by a person; its live agents are being stopped."""
+    SUCCEEDED = "Succeeded"
+    """Every task succeeded."""
+    FAILED = "Failed"
+    """No task can move and not all succeeded."""
+    CANCELLED = "Cancelled"
+    """Cancelled by a person, and nothing is live any more."""
+
+
+ENDED_RUN_PHASES: Final = frozenset({RunPhase.SUCCEEDED, RunPhase.FAILED, RunPhase.CANCELLED})
+"""Phases of a run that starts nothing more."""
+
+
+class ConditionType(StrEnum):
+    """Condition types; the ones that other tools read have those tools' names (Job, kstatus)."""
+
+    ADMITTED = "Admitted"
+    """False: the task waits, the reason says for what. True: an attempt has its slot."""
+    RECONCILING = "Reconciling"
+    """True while the operator still works on it; absent otherwise (kstatus)."""
+    STALLED = "Stalled"
+    """True when it can't come to a good end by itself; absent otherwise (kstatus)."""
+    COMPLETE = "Complete"
+    """True when the work is done (as on a Job)."""
+    FAILED = "Failed"
+    """True when the work will not be done (as on a Job)."""
+    FINISHED = "Finished"
+    """True when nothing more will happen, whatever the outcome: what scripts wait for."""
+    SUSPENDED = "Suspended"
+    """True while spec.suspend holds the run back."""
+    BLOCKED = "Blocked"
+    """True while a dependency's end keeps the task from ever starting."""
+
+
+class ConditionStatus(StrEnum):
+    """The three values that Kubernetes allows."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class AdmittedReason(StrEnum):
+    """Why a task has its slot (the first one) or not (all others)."""
+
+    ADMITTED = "Admitted"
+    """An attempt was given a slot."""
+    QUEUED = "Queued"
+    """It waits for a slot of its run; the run says why there is none."""
+    DEPENDENCY_PENDING = "DependencyPending"
+    """A task it depends on has not succeeded yet, or doesn't exist yet."""
+    BACKING_OFF = "BackingOff"
+    """The next attempt starts at status.nextAttemptTime."""
+    SUSPENDED = "Suspended"
+    """spec.suspend of the task."""
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    """A ResourceQuota of the namespace refused the Pod."""
+    POD_FORBIDDEN = "PodForbidden"
+    """The API server refused the Pod: Pod Security, an admission policy, or a shape it can't accept."""
+    PERMISSION_MISSING = "PermissionMissing"
+    """The operator's own role lacks a verb that the text names."""
+    NAMESPACE_TERMINATING = "NamespaceTerminating"
+    """The namespace is being deleted."""
+    POD_NAME_CONFLICT = "PodNameConflict"
+    """A Pod that belongs to somebody else has the attempt's name; it is left alone."""
+    RUN_NOT_FOUND = "RunNotFound"
+    """spec.runRef names a run that doesn't exist."""
+    PROFILE_NOT_FOUND = "ProfileNotFound"
+    """The task's AgentProfile doesn't exist."""
+    RUN_ENDED = "RunEnded"
+    """The run ended before the task could start."""
+    INVALID_SPEC = "InvalidSpec"
+    """What is stored can't be understood or contradicts another task; the text names the field."""
+    INVALID_GRAPH = "InvalidGraph"
+    """The task is part of a cycle of dependencies, whose members the text names."""
+    POD_WAITING = "PodWaiting"
+    """The attempt has its slot, but its Pod doesn't get to start; the text is the scheduler's or kubelet's."""
+
+
+class BlockCause(StrEnum):
+    """What became of the dependency that blocks a task."""
+
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+    DELETED = "Deleted"
+    ABANDONED = "Abandoned"
+    MISSING = "Missing"
+    """It was still unknown after dependencyTimeoutSeconds."""
+    INVALID = "Invalid"
+    """Its own spec or its part of the graph is invalid, so it can't ever start."""
+
+
+class AttemptReason(StrEnum):
+    """Why an attempt ended, where its own result doesn't say it."""
+
+    COMPLETED = "Completed"
+    NON_ZERO_EXIT = "NonZeroExit"
+    NO_COMMIT = "NoCommit"
+    RESULT_MISSING = "ResultMissing"
+    """The agent ended without a result that could be read."""
+    OOM_KILLED = "OOMKilled"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """timeoutSeconds, counted from the agent container's start, ran out."""
+    START_TIMEOUT = "StartTimeout"
+    """startTimeoutSeconds, counted from the Pod's creation, ran out."""
+    IMAGE_IMPOSSIBLE = "ImageImpossible"
+    """The image's name is invalid, or may never be pulled and isn't there."""
+    EVICTED = "Evicted"
+    POD_DELETED = "PodDeleted"
+    """The Pod vanished before its end was seen."""
+    KUBELET_REFUSED = "KubeletRefused"
+    """The node's kubelet didn't admit the Pod."""
+    RUN_GONE = "RunGone"
+    """The run that the task names was deleted while the attempt ran."""
+    CANCELLED = "Cancelled"
+    POD_REFUSED = "PodRefused"
+    """The API server can never accept such a Pod."""
+
+
+class TaskReason(StrEnum):
+    """Reason of a task's Complete, Failed and Stalled conditions, beside the phases' own names."""
+
+    RETRIES_EXHAUSTED = "RetriesExhausted"
+    CONTRACT_BROKEN = "ContractBroken"
+    """Trying again unchanged can't help: a deterministic error of spec, image or credentials."""
+    DISRUPTIONS_EXHAUSTED = "DisruptionsExhausted"
+    """The Pod was lost more often than may be put down to bad luck."""
+
+
+class RunReason(StrEnum):
+    """Reason of a run's conditions."""
+
+    PENDING = "NotStarted"
+    NO_TASKS = "NoTasks"
+    """The run has no task; it doesn't end."""
+    TASKS_ACTIVE = "TasksActive"
+    AT_CEILING = "AtCeiling"
+    """As many agents are live as may be; work is queued."""
+    CEILING_ZERO = "CeilingZero"
+    """concurrency.maxAgents is 0: nothing starts."""
+    SUSPENDED = "Suspended"
+    DRAINING = "Draining"
+    ALL_SUCCEEDED = "AllSucceeded"
+    TASKS_FAILED = "TasksFailed"
+    CANCELLED = "Cancelled"
+    INVALID_SPEC = "InvalidSpec"
+    PERMISSION_MISSING = "PermissionMissing"
+    TASK_CREATION_REFUSED = "TaskCreationRefused"
+    """The API server refuses an inline task; the text is its own."""
+
+
+class EventReason(StrEnum):
+    """Reasons of the events that the operator writes."""
+
+    ATTEMPT_STARTED = "AttemptStarted"
+    ATTEMPT_SUCCEEDED = "AttemptSucceeded"
+    ATTEMPT_FAILED = "AttemptFailed"
+    RETRY_SCHEDULED = "RetryScheduled"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    BLOCKED_BY_FAILURE = "BlockedByFailure"
+    CANCELLED = "Cancelled"
+    RUN_STARTED = "RunStarted"
+    RUN_PAUSED = "RunPaused"
+    RUN_RESUMED = "RunResumed"
+    RUN_FINISHED = "RunFinished"
+
+
+class ScopeSize(StrEnum):
+    """How big a piece of work is; decides the default timeout."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
