@@ -1,0 +1,107 @@
+"""What holds for a task once the three levels are laid over each other: task, run, built-in.
+
+This is the only place that knows the built-in values. Decisions and builders read an ``EffectiveTask`` and
+never ask where a value came from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, TaskDefaults
+from bernstein_operator.api.vocabulary import ScopeSize
+
+DEFAULT_ROLE: Final = "auto"
+DEFAULT_PRIORITY: Final = 2
+DEFAULT_SCOPE: Final = ScopeSize.MEDIUM
+DEFAULT_DEPENDENCY_TIMEOUT_SECONDS: Final = 3600
+DEFAULT_PROFILE: Final = "default"
+DEFAULT_START_TIMEOUT_SECONDS: Final = 600
+DEFAULT_TIMEOUT_SECONDS: Final[Mapping[ScopeSize, int]] = MappingProxyType(
+    {ScopeSize.SMALL: 900, ScopeSize.MEDIUM: 1800, ScopeSize.LARGE: 3600}
+)
+DEFAULT_RETRY_LIMIT: Final = 2
+DEFAULT_BACKOFF_SECONDS: Final = 30
+DEFAULT_MAX_BACKOFF_SECONDS: Final = 300
+
+_T = TypeVar("_T")
+_NOTHING: Final = TaskDefaults()
+_NO_RETRY_SAID: Final = RetryPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveRetry:
+    """A retry policy with nothing left open."""
+
+    limit: int
+    backoff_seconds: int
+    max_backoff_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveTask:
+    """A task with nothing left open. ``depends_on`` names each dependency once, in the author's order."""
+
+    run: str
+    name: str
+    title: str
+    role: str
+    prompt: str
+    priority: int
+    scope: ScopeSize
+    depends_on: tuple[str, ...]
+    dependency_timeout_seconds: int
+    profile: str
+    timeout_seconds: int
+    start_timeout_seconds: int
+    retry: EffectiveRetry
+    suspend: bool
+
+
+def effective(spec: AgentTaskSpec, defaults: TaskDefaults | None, *, object_name: str) -> EffectiveTask:
+    """Resolve ``spec`` against its run's ``defaults`` and the built-in values.
+
+    ``object_name`` is the AgentTask's metadata.name, which stands in for a name that the spec doesn't give.
+    """
+    run = defaults or _NOTHING
+    name = spec.name or object_name
+    scope = _first(spec.scope, run.scope, DEFAULT_SCOPE)
+    return EffectiveTask(
+        run=spec.run_ref.name,
+        name=name,
+        title=spec.title or name,
+        role=_first(spec.role, run.role, DEFAULT_ROLE),
+        prompt=spec.prompt,
+        priority=_first(spec.priority, run.priority, DEFAULT_PRIORITY),
+        scope=scope,
+        depends_on=tuple(dict.fromkeys(spec.depends_on)),
+        dependency_timeout_seconds=_first(
+            spec.dependency_timeout_seconds,
+            run.dependency_timeout_seconds,
+            DEFAULT_DEPENDENCY_TIMEOUT_SECONDS,
+        ),
+        profile=_first(spec.profile, run.profile, DEFAULT_PROFILE),
+        timeout_seconds=_first(spec.timeout_seconds, run.timeout_seconds, DEFAULT_TIMEOUT_SECONDS[scope]),
+        start_timeout_seconds=_first(
+            spec.start_timeout_seconds, run.start_timeout_seconds, DEFAULT_START_TIMEOUT_SECONDS
+        ),
+        retry=_retry(spec.retry or _NO_RETRY_SAID, run.retry or _NO_RETRY_SAID),
+        suspend=spec.suspend,
+    )
+
+
+def _retry(task: RetryPolicy, run: RetryPolicy) -> EffectiveRetry:
+    backoff = _first(task.backoff_seconds, run.backoff_seconds, DEFAULT_BACKOFF_SECONDS)
+    longest_unasked = max(DEFAULT_MAX_BACKOFF_SECONDS, backoff)
+    return EffectiveRetry(
+        limit=_first(task.limit, run.limit, DEFAULT_RETRY_LIMIT),
+        backoff_seconds=backoff,
+        max_backoff_seconds=_first(task.max_backoff_seconds, run.max_backoff_seconds, longest_unasked),
+    )
+
+
+def _first(task: _T | None, run: _T | None, built_in: _T) -> _T:
+    if task is not None:
+        return task
+    return built_in if run is None else run
