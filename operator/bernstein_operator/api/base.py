@@ -61,6 +61,15 @@ def keyed_by(key: str) -> dict[str, Any]:
     return {LIST_TYPE: "map", LIST_MAP_KEYS: [key]}
 
 
+def unchanged(field: str) -> str:
+    """Return the CEL expression "``field`` is as it was", absent or present.
+
+    Written out, since an optional (``self.?x``) has no size that the API server could estimate a cost from.
+    """
+    new, old = f"self.{field}", f"oldSelf.{field}"
+    return f"has({new}) == has({old}) && (!has({new}) || {new} == {old})"
+
+
 ATOMIC: Final[dict[str, Any]] = {LIST_TYPE: "atomic"}
 """``json_schema_extra`` of a list that is always written as a whole."""
 

@@ -19,6 +19,7 @@ from bernstein_operator.api.base import (
     Moment,
     Rule,
     keyed_by,
+    unchanged,
     validated,
 )
 from bernstein_operator.api.conditions import Condition
@@ -193,8 +194,7 @@ class BernsteinRunStatus(Model):
 
 RUN_RULES: Final = (
     Rule(
-        rule="!has(oldSelf.status) || !has(oldSelf.status.startTime)"
-        " || self.spec.?repository == oldSelf.spec.?repository",
+        rule=f"!has(oldSelf.status) || !has(oldSelf.status.startTime) || ({unchanged('spec.repository')})",
         message="the repository can't change once a task has started: its commits are in the old one",
         field_path=".spec.repository",
         reason="FieldValueForbidden",

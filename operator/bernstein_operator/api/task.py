@@ -28,6 +28,7 @@ from bernstein_operator.api.base import (
     Wait,
     Word,
     keyed_by,
+    unchanged,
     validated,
 )
 from bernstein_operator.api.conditions import Condition
@@ -255,6 +256,8 @@ class AgentTaskStatus(Model):
     """Attempts that failed and count against retry.limit."""
     disruptions: Counter = 0
     """Pods that were lost through no fault of the agent."""
+    rate_limits: Counter = 0
+    """Attempts in a row, up to the latest, that a provider's rate limit ended."""
     usage: Usage | None = None
     """What all attempts spent, those no longer listed too."""
     first_admitted_time: Moment | None = None
@@ -284,7 +287,7 @@ class AgentTaskStatus(Model):
 def _fixed_once_started(field: str) -> Rule:
     return Rule(
         rule="!has(oldSelf.status) || !has(oldSelf.status.attempt) || oldSelf.status.attempt == 0"
-        f" || self.spec.?{field} == oldSelf.spec.?{field}",
+        f" || ({unchanged(f'spec.{field}')})",
         message=f"{field} can't change after the first attempt: retries would do other work than was begun",
         field_path=f".spec.{field}",
         reason="FieldValueForbidden",

@@ -1,0 +1,118 @@
+"""The three kinds as the API server is told of them: names, columns, selectable fields, root rules.
+
+A column's path is the simple JSONPath of the API server: one filter, one comparison, first hit. So WAITING
+takes the reason of the condition that is False, and a task has only one condition that is ever False:
+Admitted. The same goes for a run's REASON and its first condition that is True.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from bernstein_operator.api.base import Model, Rule
+from bernstein_operator.api.profile import AgentProfileSpec, AgentProfileStatus
+from bernstein_operator.api.run import RUN_RULES, BernsteinRunSpec, BernsteinRunStatus
+from bernstein_operator.api.task import TASK_RULES, AgentTaskSpec, AgentTaskStatus
+from bernstein_operator.api.vocabulary import RunPhase, TaskPhase
+
+WIDE: Final = 1
+"""Priority of a column that only ``kubectl get -o wide`` shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of ``kubectl get``."""
+
+    name: str
+    path: str
+    type: Literal["string", "integer", "date"] = "string"
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of the group; ``status_default`` is what the API server stores until the operator has looked."""
+
+    kind: str
+    plural: str
+    short_name: str
+    description: str
+    spec: type[Model]
+    status: type[Model]
+    columns: tuple[Column, ...]
+    rules: tuple[Rule, ...] = ()
+    selectable_fields: tuple[str, ...] = ()
+    status_default: Mapping[str, int | str] | None = None
+
+
+_AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
+_PHASE: Final = Column("Phase", ".status.phase")
+
+
+def _unseen(phase: TaskPhase | RunPhase) -> Mapping[str, int | str]:
+    """Without a status, Helm and Flux take a new object for ready (kstatus)."""
+    return MappingProxyType({"observedGeneration": -1, "phase": str(phase)})
+
+
+RUN: Final = Kind(
+    kind="BernsteinRun",
+    plural="bernsteinruns",
+    short_name="bsrun",
+    description="A goal, the limits it is pursued under, and its tasks.",
+    spec=BernsteinRunSpec,
+    status=BernsteinRunStatus,
+    rules=RUN_RULES,
+    status_default=_unseen(RunPhase.PENDING),
+    selectable_fields=(".status.phase",),
+    columns=(
+        _PHASE,
+        Column("Live", ".status.concurrency.live", "integer"),
+        Column("Ceiling", ".status.concurrency.effective", "integer"),
+        Column("Done", ".status.tasks.succeeded", "integer"),
+        Column("Total", ".status.tasks.total", "integer"),
+        _AGE,
+        Column("Reason", '.status.conditions[?(@.status=="True")].reason', priority=WIDE),
+        Column("Failed", ".status.tasks.failed", "integer", priority=WIDE),
+    ),
+)
+
+TASK: Final = Kind(
+    kind="AgentTask",
+    plural="agenttasks",
+    short_name="bstask",
+    description="One piece of work for an agent, from its first attempt to its last.",
+    spec=AgentTaskSpec,
+    status=AgentTaskStatus,
+    rules=TASK_RULES,
+    status_default=_unseen(TaskPhase.PENDING),
+    selectable_fields=(".spec.runRef.name", ".status.phase"),
+    columns=(
+        Column("Run", ".spec.runRef.name"),
+        Column("Role", ".spec.role"),
+        _PHASE,
+        Column("Attempt", ".status.attempt", "integer"),
+        Column("Waiting", '.status.conditions[?(@.status=="False")].reason'),
+        Column("Cost", ".status.usage.costUsd"),
+        _AGE,
+        Column("Pod", ".status.attempts[-1:].podName", priority=WIDE),
+        Column("Branch", ".status.attempts[-1:].branch", priority=WIDE),
+        Column("Reason", '.status.conditions[?(@.type=="Failed")].reason', priority=WIDE),
+    ),
+)
+
+PROFILE: Final = Kind(
+    kind="AgentProfile",
+    plural="agentprofiles",
+    short_name="bsprof",
+    description="What an agent is: adapter, image, credentials and the shape of its Pod.",
+    spec=AgentProfileSpec,
+    status=AgentProfileStatus,
+    columns=(
+        Column("Adapter", ".spec.adapter"),
+        Column("Image", ".spec.image"),
+        _AGE,
+    ),
+)
+
+KINDS: Final = (RUN, TASK, PROFILE)
