@@ -45,7 +45,7 @@ class Money:
         if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
             raise MoneyError(f"dollars are a whole number or text like '12.50', not {_shown(value)}")
         text = format(value, "f") if isinstance(value, Decimal) else str(value)
-        if not _AMOUNT.match(text) or text.endswith("\n"):
+        if not _AMOUNT.fullmatch(text):
             raise MoneyError(
                 f"{_shown(text)} is no amount of dollars: 0 to {MAX_DOLLARS}, at most six decimal places"
             )

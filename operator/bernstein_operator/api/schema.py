@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions from the pydantic models: ``python -m bernstein_operator.api.schema --output crds``.
+"""CRDs from the pydantic models: ``python -m bernstein_operator.api.schema --output crds``.
 
 The API server takes "structural" schemas only: no references, no unions, a type on every node. Pydantic
 writes all of these, so each is rewritten where there is one right way and refused, with its path, where
@@ -24,17 +24,20 @@ JsonObject = dict[str, Any]
 CATEGORY: Final = "bernstein"
 _HEADER: Final = "# Made by `make crds` from the models in operator/bernstein_operator/api; change those.\n"
 _DROPPED: Final = frozenset({"title", "$defs", "default", "anyOf", "$ref"})
-_KEPT: Final = (
+_KEPT: Final[tuple[str, ...]] = (
     *("description", "type", INT_OR_STRING, "format", "enum", "pattern", "minimum", "maximum"),
     *("minLength", "maxLength", "minItems", "maxItems", "maxProperties"),
     *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "required"),
     *("properties", "items", "additionalProperties", VALIDATIONS),
 )
 """Every keyword that may come out, in the order in which a reader wants them."""
+_MAP: Final = "map"
 _BOUNDS: Final[Mapping[str, tuple[str, ...]]] = {
     "integer": ("minimum", "maximum"),
     "string": ("maxLength",),
     "array": ("maxItems",),
+    _MAP: ("maxProperties",),
+    INT_OR_STRING: ("minimum", "maxLength", "pattern"),
 }
 
 
@@ -90,7 +93,7 @@ def _node(raw: JsonObject, place: _Place) -> JsonObject:
 
 
 def _resolved(raw: JsonObject, place: _Place) -> tuple[JsonObject, _Place]:
-    """Put referenced and optional schemas in place; what stands beside a reference wins over what it holds."""
+    """Put referenced and optional schemas in place; what stands beside a reference wins over its target."""
     node = dict(raw)
     while "$ref" in node or "anyOf" in node:
         if "$ref" in node:
@@ -111,21 +114,22 @@ def _only_alternative(alternatives: list[JsonObject], place: _Place) -> JsonObje
 
 
 def _require_type_and_bounds(node: JsonObject, place: _Place) -> None:
-    kind = "integer" if node.get(INT_OR_STRING) else node.get("type")
+    kind = _kind(node)
     if kind is None:
         raise place.error("no type")
     if kind == "number":
         raise place.error("a binary fraction; use Money, Quantity or a whole number")
     if "enum" in node or "format" in node:
         return
-    bounds = ("maxProperties",) if "additionalProperties" in node else _BOUNDS.get(kind, ())
-    missing = [bound for bound in bounds if bound not in node and not _bounded_as_text(node)]
+    missing = [bound for bound in _BOUNDS.get(kind, ()) if bound not in node]
     if missing:
         raise place.error(f"no bound: {', '.join(missing)}")
 
 
-def _bounded_as_text(node: JsonObject) -> bool:
-    return bool(node.get(INT_OR_STRING)) and "maxLength" in node and "pattern" in node
+def _kind(node: JsonObject) -> str | None:
+    if node.get(INT_OR_STRING):
+        return INT_OR_STRING
+    return _MAP if "additionalProperties" in node else node.get("type")
 
 
 def _children(node: JsonObject, place: _Place) -> JsonObject:

@@ -1,0 +1,183 @@
+"""Complete manifests of the three kinds: every field of spec and status is in one of them.
+
+They are the ground of each table: a row changes one field of a manifest that the API server takes.
+"""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+Manifest = dict[str, Any]
+
+CRDS = Path(__file__).parents[2] / "crds"
+API_VERSION = "bernstein.run/v1alpha1"
+NOON = "2026-01-01T12:00:00Z"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+_RETRY: Manifest = {"limit": 3, "backoffSeconds": 5, "maxBackoffSeconds": 60}
+_SHARED: Manifest = {
+    "role": "backend",
+    "priority": 1,
+    "scope": "small",
+    "dependencyTimeoutSeconds": 60,
+    "profile": "default",
+    "timeoutSeconds": 600,
+    "startTimeoutSeconds": 120,
+    "retry": _RETRY,
+}
+_WORK: Manifest = {**_SHARED, "title": "Do it", "prompt": "do it", "dependsOn": ["other"], "suspend": True}
+_CONDITION: Manifest = {
+    "type": "Reconciling",
+    "status": "True",
+    "reason": "TasksActive",
+    "message": "3 of 8 done",
+    "lastTransitionTime": NOON,
+    "observedGeneration": 1,
+}
+_USAGE: Manifest = {"inputTokens": 10, "outputTokens": 20, "cachedTokens": 30, "costUsd": "0.50"}
+_ATTEMPT: Manifest = {
+    "number": 1,
+    "podName": "t-0a1b2c-a1",
+    "podUID": "7c2f0a52-0000-4000-8000-000000000000",
+    "node": "node-1",
+    "profile": "default",
+    "intentTime": "2026-01-01T12:00:00.123456Z",
+    "startTime": NOON,
+    "endTime": NOON,
+    "exitCode": 1,
+    "resultClass": "agent",
+    "reason": "NonZeroExit",
+    "message": "exit code 1",
+    "usage": _USAGE,
+    "headBefore": COMMIT,
+    "headAfter": COMMIT,
+    "branch": "bernstein/r/t",
+    "rescueBranch": "bernstein/r/t.rescue-1",
+}
+
+_SPECS: dict[str, Manifest] = {
+    "BernsteinRun": {
+        "goal": "a better world",
+        "suspend": True,
+        "concurrency": {"maxAgents": 3},
+        "repository": {
+            "url": "git://git.example/team/project.git",
+            "ref": "main",
+            "pushBranchPrefix": "bernstein/",
+            "base": "Ref",
+        },
+        "taskDefaults": _SHARED,
+        "tasks": [{**_WORK, "name": "first"}],
+    },
+    "AgentTask": {**_WORK, "runRef": {"name": "r"}, "name": "first"},
+    "AgentProfile": {
+        "adapter": "command",
+        "command": {"args": ["sh", "-c", "true"]},
+        "image": "registry.example/agent:1",
+        "imagePullPolicy": "IfNotPresent",
+        "imagePullSecrets": [{"name": "pull"}],
+        "env": [
+            {"name": "PLAIN", "value": "x"},
+            {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "api"}}},
+        ],
+        "git": {"authorName": "Ada", "authorEmail": "ada@example.org"},
+        "pod": {
+            "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
+            "workspace": {"size": "5Gi", "medium": "Memory"},
+            "nodeSelector": {"disk": "fast"},
+            "tolerations": [
+                {
+                    "key": "type",
+                    "operator": "Equal",
+                    "value": "kwok",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": 60,
+                }
+            ],
+        },
+    },
+}
+
+_STATUSES: dict[str, Manifest] = {
+    "BernsteinRun": {
+        "observedGeneration": 1,
+        "phase": "Running",
+        "startTime": NOON,
+        "completionTime": NOON,
+        "createdTasks": ["first"],
+        "cancelRequested": {"time": NOON},
+        "concurrency": {"configured": 3, "effective": 3, "live": 2},
+        "tasks": {
+            "total": 8,
+            "pending": 1,
+            "running": 1,
+            "succeeded": 1,
+            "failed": 1,
+            "cancelled": 1,
+            "abandoned": 1,
+            "blockedByFailure": 1,
+            "blockedByAbandon": 1,
+        },
+        "conditions": [_CONDITION],
+    },
+    "AgentTask": {
+        "observedGeneration": 1,
+        "phase": "Running",
+        "attempt": 1,
+        "attempts": [_ATTEMPT],
+        "retries": 1,
+        "disruptions": 1,
+        "rateLimits": 1,
+        "usage": _USAGE,
+        "firstAdmittedTime": NOON,
+        "completionTime": NOON,
+        "nextAttemptTime": NOON,
+        "waitingSince": NOON,
+        "dependencies": [{"name": "other", "uid": "8d3e1b63", "succeeded": False}],
+        "blockedBy": {"task": "other", "rootCause": "another", "cause": "Missing"},
+        "cancelRequested": {"time": NOON},
+        "summary": "half of it is done",
+        "conditions": [_CONDITION],
+    },
+    "AgentProfile": {"observedGeneration": 1, "conditions": [_CONDITION]},
+}
+
+
+def manifest(kind: str, name: str = "complete") -> Manifest:
+    """Return a manifest that sets every field of the kind's spec."""
+    named = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}}
+    return {**named, "spec": deepcopy(_SPECS[kind])}
+
+
+def status(kind: str) -> Manifest:
+    """Return a status that sets every field of the kind's status."""
+    return deepcopy(_STATUSES[kind])
+
+
+def task(name: str, /, **spec: object) -> Manifest:
+    """Return the smallest AgentTask, with ``spec`` laid over it."""
+    named = {"apiVersion": API_VERSION, "kind": "AgentTask", "metadata": {"name": name}}
+    return {**named, "spec": {"runRef": {"name": "r"}, "prompt": "do it", **spec}}
+
+
+def run(name: str, /, **spec: object) -> Manifest:
+    """Return the smallest BernsteinRun, with ``spec`` laid over it."""
+    named = {"apiVersion": API_VERSION, "kind": "BernsteinRun", "metadata": {"name": name}}
+    return {**named, "spec": {"goal": "a better world", **spec}}
+
+
+def profile(name: str, /, **spec: object) -> Manifest:
+    """Return the smallest AgentProfile, with ``spec`` laid over it."""
+    named = {"apiVersion": API_VERSION, "kind": "AgentProfile", "metadata": {"name": name}}
+    return {**named, "spec": {"adapter": "script", **spec}}
+
+
+def with_value(whole: Manifest, path: str, value: object) -> Manifest:
+    """Return ``whole`` with ``value`` at ``path``, as ``spec.tasks[0].name``."""
+    changed = deepcopy(whole)
+    *steps, last = path.replace("[", ".").replace("]", "").split(".")
+    place: Any = changed
+    for step in steps:
+        place = place[int(step) if isinstance(place, list) else step]
+    place[int(last) if isinstance(place, list) else last] = value
+    return changed

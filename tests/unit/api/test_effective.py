@@ -1,0 +1,135 @@
+"""Three levels, one answer: the task's own word, else the run's, else the built-in one."""
+
+import pytest
+
+from bernstein_operator.api.effective import EffectiveRetry, EffectiveTask, effective
+from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, RunRef, TaskDefaults
+from bernstein_operator.api.vocabulary import ScopeSize
+
+MINIMAL = {"runRef": {"name": "r"}, "prompt": "do it"}
+EVERYTHING = {
+    "role": "backend",
+    "priority": 1,
+    "scope": "small",
+    "dependencyTimeoutSeconds": 1,
+    "profile": "fast",
+    "timeoutSeconds": 2,
+    "startTimeoutSeconds": 3,
+    "retry": {"limit": 4, "backoffSeconds": 5, "maxBackoffSeconds": 6},
+}
+
+
+def spec(**fields: object) -> AgentTaskSpec:
+    return AgentTaskSpec.model_validate({**MINIMAL, **fields})
+
+
+def run_says(**fields: object) -> TaskDefaults:
+    return TaskDefaults.model_validate(fields)
+
+
+def test_a_bare_task_gets_the_built_in_values() -> None:
+    assert effective(spec(), None, object_name="r-t") == EffectiveTask(
+        run="r",
+        name="r-t",
+        title="r-t",
+        role="auto",
+        prompt="do it",
+        priority=2,
+        scope=ScopeSize.MEDIUM,
+        depends_on=(),
+        dependency_timeout_seconds=3600,
+        profile="default",
+        timeout_seconds=1800,
+        start_timeout_seconds=600,
+        retry=EffectiveRetry(limit=2, backoff_seconds=30, max_backoff_seconds=300),
+        suspend=False,
+    )
+
+
+@pytest.mark.parametrize("level", ["task", "run"])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("role", "backend"),
+        ("priority", 1),
+        ("scope", ScopeSize.SMALL),
+        ("dependency_timeout_seconds", 1),
+        ("profile", "fast"),
+        ("timeout_seconds", 2),
+        ("start_timeout_seconds", 3),
+        ("retry", EffectiveRetry(limit=4, backoff_seconds=5, max_backoff_seconds=6)),
+    ],
+)
+def test_each_level_alone_is_heard(level: str, field: str, value: object) -> None:
+    if level == "task":
+        resolved = effective(spec(**EVERYTHING), None, object_name="t")
+    else:
+        resolved = effective(spec(), run_says(**EVERYTHING), object_name="t")
+    assert getattr(resolved, field) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "task", "run"),
+    [
+        ("role", "qa", "backend"),
+        ("priority", 3, 1),
+        ("scope", "large", "small"),
+        ("dependencyTimeoutSeconds", 0, 1),
+        ("profile", "slow", "fast"),
+        ("timeoutSeconds", 20, 2),
+        ("startTimeoutSeconds", 30, 3),
+    ],
+)
+def test_the_task_has_the_last_word(field: str, task: object, run: object) -> None:
+    alone = effective(spec(**{field: task}), None, object_name="t")
+    assert effective(spec(**{field: task}), run_says(**{field: run}), object_name="t") == alone
+
+
+@pytest.mark.parametrize(
+    ("scope", "seconds"), [(ScopeSize.SMALL, 900), (ScopeSize.MEDIUM, 1800), (ScopeSize.LARGE, 3600)]
+)
+def test_scope_sets_the_timeout_wherever_it_was_said(scope: ScopeSize, seconds: int) -> None:
+    assert effective(spec(scope=scope), None, object_name="t").timeout_seconds == seconds
+    assert effective(spec(), run_says(scope=scope), object_name="t").timeout_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("task", "run", "merged"),
+    [
+        pytest.param({}, {}, (2, 30, 300), id="nobody says anything"),
+        pytest.param({"limit": 0}, {"limit": 5}, (0, 30, 300), id="zero is an answer"),
+        pytest.param({"limit": 1}, {"backoffSeconds": 7}, (1, 7, 300), id="field by field"),
+        pytest.param(
+            {"backoffSeconds": 600}, {}, (2, 600, 600), id="a long back-off lifts the unsaid maximum"
+        ),
+        pytest.param(
+            {"backoffSeconds": 600},
+            {"maxBackoffSeconds": 60},
+            (2, 600, 60),
+            id="a maximum that was said holds",
+        ),
+    ],
+)
+def test_retry_is_merged_field_by_field(
+    task: dict[str, int], run: dict[str, int], merged: tuple[int, int, int]
+) -> None:
+    resolved = effective(spec(retry=task), run_says(retry=run), object_name="t").retry
+    assert resolved == EffectiveRetry(*merged)
+
+
+def test_names_and_dependencies() -> None:
+    resolved = effective(
+        AgentTaskSpec(
+            run_ref=RunRef(name="r"),
+            name="build",
+            title="Build it",
+            prompt="x",
+            depends_on=("b", "a", "b"),
+            retry=RetryPolicy(),
+            suspend=True,
+        ),
+        None,
+        object_name="r-build",
+    )
+    assert (resolved.name, resolved.title, resolved.depends_on) == ("build", "Build it", ("b", "a"))
+    assert resolved.suspend
