@@ -5,6 +5,7 @@ stamps) is read from there, so that an update is a change of one go.mod.
 """
 
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,13 +21,15 @@ class Tool:
     """A program built from a pinned Go module.
 
     `folder` names the module below `tools/`, `package` the Go package; `disk_mb` is the space that its
-    build and its dependencies' sources take at most (measured, cold).
+    build and its dependencies' sources take at most (measured, cold). `own_version` is for a program of
+    this project, which no go.mod pins.
     """
 
     name: str
     folder: str
     package: str
     disk_mb: int
+    own_version: str = ""
 
     @property
     def module(self) -> Path:
@@ -36,6 +39,8 @@ class Tool:
     @property
     def version(self) -> str:
         """The pinned version, such as `v3.7.0`; raises ClusterError when go.mod doesn't name the module."""
+        if self.own_version:
+            return self.own_version
         return pinned_version((self.module / "go.mod").read_text(), package=self.package)
 
     @property
@@ -72,6 +77,7 @@ TOOLS = (
     Tool("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", 1200),
     _kubernetes("kubelet", disk_mb=700),
     _kubernetes("kube-proxy", disk_mb=300),
+    Tool("pause", "pause", ".", 200, own_version="v1"),
     Tool("coredns", "coredns", "github.com/coredns/coredns", 2000),
     Tool("helm", "helm", "helm.sh/helm/v4/cmd/helm", 1500),
     Tool("metrics-server", "metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server", 1500),
@@ -95,3 +101,11 @@ def binary(name: str) -> Path:
             f"{name} is not built yet; run `make tools` (or `python -m e2e.cluster build {name}`)"
         )
     return path
+
+
+def kubectl() -> Path:
+    """kubectl as built here, else the one on the PATH; ClusterError when there is neither."""
+    built, installed = tool("kubectl").path, shutil.which("kubectl")
+    if built.exists() or installed is None:
+        return binary("kubectl")
+    return Path(installed)

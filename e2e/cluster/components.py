@@ -10,8 +10,9 @@ from pathlib import Path
 from e2e.cluster.catalogue import binary
 from e2e.cluster.pki import Pki
 
-SERVICE_RANGE = "10.96.0.0/16"
-SERVICE_ADDRESS = "10.96.0.1"
+# Not the ranges that kubeadm, kind and k3s choose, so that a cluster of theirs on this machine is never met.
+SERVICE_RANGE = "10.196.0.0/16"
+SERVICE_ADDRESS = "10.196.0.1"
 KWOK_FILES = Path(__file__).parent / "kwok"
 # Enough for a run of the largest scenario, so that readers meet one file and no rotation.
 _AUDIT_LOG_MB = 2000

@@ -1,15 +1,14 @@
 """Kubeconfig files that stand alone: credentials embedded, so that one path is all a test passes around."""
 
-import subprocess
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from e2e.cluster.catalogue import binary
-from e2e.cluster.errors import ClusterError
+from e2e.cluster.catalogue import kubectl
 from e2e.cluster.pki import KeyPair
+from e2e.cluster.process import run
 
 
 def write_certificate_kubeconfig(path: Path, *, server: str, authority: Path, pair: KeyPair) -> Path:
@@ -44,12 +43,8 @@ def service_account_token(
     kubeconfig: Path, *, namespace: str, name: str, duration_seconds: int = 3600
 ) -> str:
     """A fresh token of a service account, asked of the TokenRequest API; at least 600 seconds."""
-    command = [str(binary("kubectl")), f"--kubeconfig={kubeconfig}", "create", "token", name]
-    command += [f"--namespace={namespace}", f"--duration={duration_seconds}s"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise ClusterError(f"no token for {namespace}/{name}: {result.stderr.strip()}")
-    return result.stdout.strip()
+    options = (f"--kubeconfig={kubeconfig}", f"--namespace={namespace}", f"--duration={duration_seconds}s")
+    return run(kubectl(), *options, "create", "token", name).strip()
 
 
 def _write(

@@ -5,14 +5,33 @@ setpriv (util-linux), kills each child when the thread that started it ends, how
 """
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.cluster.errors import ClusterError
 
-_DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
 _STOP_SECONDS = 10
+
+
+def dies_with_parent(command: Sequence[str]) -> list[str]:
+    """The command, wrapped so that the kernel kills it when the thread that started it ends."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", *command]
+
+
+def run(*command: str | Path, text: str = "", env: Mapping[str, str] | None = None) -> str:
+    """Run a command to its end with `text` on its stdin; return stdout, or raise ClusterError with stderr."""
+    argv = [str(part) for part in command]
+    result = subprocess.run(argv, input=text, capture_output=True, text=True, check=False, env=env)
+    if result.returncode:
+        raise ClusterError(f"{' '.join(argv)} ended with {result.returncode}: {result.stderr.strip()}")
+    return result.stdout
+
+
+def succeeds(*command: str | Path) -> bool:
+    """Whether a command ends with 0; its output is dropped."""
+    argv = [str(part) for part in command]
+    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 
 
 @dataclass
@@ -27,7 +46,7 @@ class Children:
         self.logs.mkdir(parents=True, exist_ok=True)
         with self.log(name).open("ab") as log:
             self._running[name] = subprocess.Popen(
-                [*_DIES_WITH_PARENT, *command],
+                dies_with_parent(command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
