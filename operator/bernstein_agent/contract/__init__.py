@@ -1,0 +1,69 @@
+"""What the operator and an agent's Pod say to each other, and nothing that reads or writes anything.
+
+The operator hands an attempt its ``Envelope``; the attempt ends with a ``Result`` as the container's
+termination message. Both sides import this one definition, so they can't drift apart; JSON Schema files
+beside it (``bernstein_agent/schemas``) say the same to everybody else. A reader ignores fields it doesn't
+know and refuses a major version it doesn't know.
+"""
+
+from bernstein_agent.contract.envelope import (
+    Actor,
+    Budget,
+    Command,
+    DependencyRef,
+    Envelope,
+    GitIdentity,
+    Grant,
+    Payload,
+    PolicyDecision,
+    PreviousAttempt,
+    Repository,
+    Subject,
+    TraceContext,
+    idempotency_key,
+    parse_envelope,
+)
+from bernstein_agent.contract.errors import ContractError
+from bernstein_agent.contract.money import dollars_text, parse_dollars
+from bernstein_agent.contract.result import (
+    MAX_MESSAGE_BYTES,
+    Result,
+    ResultSubject,
+    Usage,
+    digest_of,
+    parse_result,
+    parse_usage,
+)
+from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, REPLY_CONTRACT, Reason, ResultClass
+
+__all__ = [
+    "CONTRACT_VERSION",
+    "MAX_MESSAGE_BYTES",
+    "REPLY_CONTRACT",
+    "Actor",
+    "Budget",
+    "Command",
+    "ContractError",
+    "DependencyRef",
+    "Envelope",
+    "GitIdentity",
+    "Grant",
+    "Payload",
+    "PolicyDecision",
+    "PreviousAttempt",
+    "Reason",
+    "Repository",
+    "Result",
+    "ResultClass",
+    "ResultSubject",
+    "Subject",
+    "TraceContext",
+    "Usage",
+    "digest_of",
+    "dollars_text",
+    "idempotency_key",
+    "parse_dollars",
+    "parse_envelope",
+    "parse_result",
+    "parse_usage",
+]

@@ -1,0 +1,181 @@
+"""The result: an attempt's last word, small enough for a container's termination message.
+
+The kubelet keeps 4096 bytes of it and cuts the rest without a word, which would leave broken JSON. So the
+writer cuts by itself: first the summary, then the message; whatever decisions rest on always fits.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
+
+from bernstein_agent.contract.encoding import encode, spelled
+from bernstein_agent.contract.envelope import COMMIT_PATTERN, branch, result_class
+from bernstein_agent.contract.money import dollars_text
+from bernstein_agent.contract.reader import Reader, read_version
+from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, ResultClass
+
+MAX_MESSAGE_BYTES: Final = 4096
+"""What the kubelet keeps of a termination message."""
+
+CUT_MARK: Final = "…"
+REASON_PATTERN: Final = r"^[A-Z][A-Za-z0-9]{0,127}$"
+DIGEST_PATTERN: Final = r"^sha256:[0-9a-f]{64}$"
+_NO_DIGEST: Final = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSubject:
+    """Whose result it is: the Pod's name and the attempt's number."""
+
+    id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an attempt spent in all, as far as its program reported it. Input leaves cached tokens out."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_micros: int = field(default=0, metadata=spelled("costUsd", dollars_text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How an attempt ended.
+
+    Attributes:
+        reason: CamelCase, for conditions and scripts.
+        exit_code: of the agent's program; None where none ran to its end.
+        head_before: the commit of the repository that the attempt started from, before dependencies were
+            merged onto it; it is on the server, so that a retry can start from it.
+        head_after: the last commit of the agent's own, or ``head_before`` where it made none.
+        branch: where ``head_after`` was pushed to; None where nothing was.
+        rescue_branch: where unfinished work was saved to; None where nothing was.
+        summary: the agent's last words.
+        message: one line for people.
+        digest: of the envelope that the attempt acted on; empty where it couldn't be read.
+    """
+
+    contract_version: str = CONTRACT_VERSION
+    subject: ResultSubject
+    result_class: ResultClass = field(metadata=spelled("class"))
+    reason: str
+    exit_code: int | None = None
+    head_before: str | None = None
+    head_after: str | None = None
+    branch: str | None = None
+    rescue_branch: str | None = None
+    usage: Usage = Usage()
+    summary: str = ""
+    message: str = ""
+    digest: str = _NO_DIGEST
+
+    def to_json(self) -> str:
+        """Return the document in one line, whole, however long."""
+        return json.dumps(encode(self), ensure_ascii=False, separators=(",", ":"))
+
+    def to_termination_message(self) -> str:
+        """Return the document in at most 4096 bytes of UTF-8, with the summary, then the message, cut."""
+        cut = _fitted(self, lambda size: replace(self, summary=_shortened(self.summary, size)), self.summary)
+        if _size(cut) <= MAX_MESSAGE_BYTES:
+            return cut.to_json()
+        bare: Result = replace(self, summary="")
+        cut = _fitted(bare, lambda size: replace(bare, message=_shortened(bare.message, size)), bare.message)
+        return cut.to_json()
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Return the result that ``reader`` holds."""
+        return cls(
+            contract_version=read_version(reader, supported_major=1),
+            subject=_subject(reader.child("subject")),
+            result_class=result_class(reader),
+            reason=reader.text("reason", pattern=REASON_PATTERN),
+            exit_code=reader.optional("exitCode", lambda name: reader.integer(name, least=-128, most=255)),
+            head_before=_commit(reader, "headBefore"),
+            head_after=_commit(reader, "headAfter"),
+            branch=reader.optional("branch", lambda name: branch(reader, name)),
+            rescue_branch=reader.optional("rescueBranch", lambda name: branch(reader, name)),
+            usage=Usage() if reader.get("usage") is None else _usage(reader.child("usage")),
+            summary=_free_text(reader, "summary"),
+            message=_free_text(reader, "message"),
+            digest=_digest(reader),
+        )
+
+
+def parse_result(text: str) -> Result:
+    """Read a termination message; fields that this version doesn't know are ignored.
+
+    Raises:
+        ContractError: not JSON (a message that was cut isn't), an unknown major version, a field missing or
+            malformed; its path is named.
+    """
+    return Result.read(Reader.of(text))
+
+
+def parse_usage(value: object, path: str = "usage") -> Usage:
+    """Read a usage object as it comes out of ``json.loads``.
+
+    Raises:
+        ContractError: negative, not finite, too large, or not a number; the field's path is named.
+    """
+    return _usage(Reader(value, path))
+
+
+def digest_of(text: str) -> str:
+    """Return the digest that binds a result to the very envelope it answers."""
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _subject(reader: Reader) -> ResultSubject:
+    return ResultSubject(id=reader.text("id", limit=253), attempt=reader.integer("attempt", least=1))
+
+
+def _usage(reader: Reader) -> Usage:
+    def count(name: str) -> int:
+        return 0 if reader.get(name) is None else reader.integer(name)
+
+    return Usage(
+        input_tokens=count("inputTokens"),
+        output_tokens=count("outputTokens"),
+        cached_tokens=count("cachedTokens"),
+        cost_micros=0 if reader.get("costUsd") is None else reader.dollars("costUsd"),
+    )
+
+
+def _commit(reader: Reader, name: str) -> str | None:
+    return reader.optional(name, lambda field_name: reader.text(field_name, pattern=COMMIT_PATTERN))
+
+
+def _free_text(reader: Reader, name: str) -> str:
+    return "" if reader.get(name) is None else reader.text(name, empty=True)
+
+
+def _digest(reader: Reader) -> str:
+    return reader.text("digest", pattern=DIGEST_PATTERN) if reader.get("digest") else _NO_DIGEST
+
+
+def _size(result: Result) -> int:
+    return len(result.to_json().encode())
+
+
+def _shortened(text: str, size: int) -> str:
+    return text if size >= len(text) else text[:size] + CUT_MARK
+
+
+def _fitted(whole: Result, cut: Callable[[int], Result], text: str) -> Result:
+    """Return the longest of ``cut(0)`` … ``cut(len(text))`` that fits, else the shortest.
+
+    Escapes make the JSON's length jump, so the length is searched for rather than computed.
+    """
+    if _size(whole) <= MAX_MESSAGE_BYTES:
+        return whole
+    least, most = 0, max(len(text) - 1, 0)
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if _size(cut(middle)) <= MAX_MESSAGE_BYTES else (least, middle - 1)
+    return cut(least)
