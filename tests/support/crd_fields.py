@@ -39,8 +39,10 @@ def nodes(definition: dict[str, Any]) -> Iterator[SchemaNode]:
     kind = definition["spec"]["names"]["kind"]
     root = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     yield SchemaNode(kind, "", root)
-    for part in ("spec", "status"):
-        yield from _below(SchemaNode(kind, part, root["properties"][part]))
+    parts = ((part, root["properties"].get(part)) for part in ("spec", "status"))
+    for part, schema in parts:
+        if schema:
+            yield from _below(SchemaNode(kind, part, schema))
 
 
 def leaves() -> Iterator[SchemaNode]:

@@ -139,7 +139,6 @@ _STATUSES: dict[str, Manifest] = {
         "summary": "half of it is done",
         "conditions": [_CONDITION],
     },
-    "AgentProfile": {"observedGeneration": 1, "conditions": [_CONDITION]},
 }
 
 

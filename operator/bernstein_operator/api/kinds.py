@@ -11,13 +11,18 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from bernstein_operator.api.base import Model, Rule
-from bernstein_operator.api.profile import AgentProfileSpec, AgentProfileStatus
+from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import RUN_RULES, BernsteinRunSpec, BernsteinRunStatus
 from bernstein_operator.api.task import TASK_RULES, AgentTaskSpec, AgentTaskStatus
-from bernstein_operator.api.vocabulary import RunPhase, TaskPhase
+from bernstein_operator.api.vocabulary import TaskPhase
 
 WIDE: Final = 1
 """Priority of a column that only ``kubectl get -o wide`` shows."""
+
+UNSEEN: Final[Mapping[str, int | str]] = MappingProxyType(
+    {"observedGeneration": -1, "phase": str(TaskPhase.PENDING)}
+)
+"""The status of a new run or task: without one, Helm and Flux would take it for ready (kstatus)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +37,21 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of the group; ``status_default`` is what the API server stores until the operator has looked."""
+    """A kind of the group."""
 
     kind: str
     plural: str
     short_name: str
     description: str
     spec: type[Model]
-    status: type[Model]
     columns: tuple[Column, ...]
+    status: type[Model] | None = None
     rules: tuple[Rule, ...] = ()
     selectable_fields: tuple[str, ...] = ()
-    status_default: Mapping[str, int | str] | None = None
 
 
 _AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
 _PHASE: Final = Column("Phase", ".status.phase")
-
-
-def _unseen(phase: TaskPhase | RunPhase) -> Mapping[str, int | str]:
-    """Without a status, Helm and Flux take a new object for ready (kstatus)."""
-    return MappingProxyType({"observedGeneration": -1, "phase": str(phase)})
 
 
 RUN: Final = Kind(
@@ -63,7 +62,6 @@ RUN: Final = Kind(
     spec=BernsteinRunSpec,
     status=BernsteinRunStatus,
     rules=RUN_RULES,
-    status_default=_unseen(RunPhase.PENDING),
     selectable_fields=(".status.phase",),
     columns=(
         _PHASE,
@@ -85,7 +83,6 @@ TASK: Final = Kind(
     spec=AgentTaskSpec,
     status=AgentTaskStatus,
     rules=TASK_RULES,
-    status_default=_unseen(TaskPhase.PENDING),
     selectable_fields=(".spec.runRef.name", ".status.phase"),
     columns=(
         Column("Run", ".spec.runRef.name"),
@@ -107,7 +104,6 @@ PROFILE: Final = Kind(
     short_name="bsprof",
     description="What an agent is: adapter, image, credentials and the shape of its Pod.",
     spec=AgentProfileSpec,
-    status=AgentProfileStatus,
     columns=(
         Column("Adapter", ".spec.adapter"),
         Column("Image", ".spec.image"),

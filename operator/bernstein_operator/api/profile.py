@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 
 from bernstein_operator.api.base import (
     ATOMIC,
-    Generation,
     Labels,
     Model,
     ObjectName,
@@ -19,7 +18,6 @@ from bernstein_operator.api.base import (
     Rule,
     keyed_by,
 )
-from bernstein_operator.api.conditions import Condition
 
 _ENV_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _SECRET_KEY: Final = r"^[-._a-zA-Z0-9]+$"  # noqa: S105
@@ -215,14 +213,3 @@ class AgentProfileSpec(Model):
         if (self.adapter == Adapter.COMMAND) != (self.command is not None):
             raise ValueError(_COMMAND_IFF)
         return self
-
-
-class AgentProfileStatus(Model):
-    """What the operator found out about a profile."""
-
-    observed_generation: Generation | None = None
-    """The metadata.generation that the rest was concluded from."""
-    conditions: Annotated[
-        tuple[Condition, ...], Field(max_length=16, json_schema_extra=keyed_by("type"))
-    ] = ()
-    """What is so, and since when."""

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel
 
 from bernstein_operator.api.base import INT_OR_STRING, VALIDATIONS
-from bernstein_operator.api.kinds import KINDS, Column, Kind
+from bernstein_operator.api.kinds import KINDS, UNSEEN, Column, Kind
 from bernstein_operator.api.names import GROUP, VERSION
 
 JsonObject = dict[str, Any]
@@ -172,9 +172,10 @@ def _version(kind: Kind) -> JsonObject:
         "name": VERSION,
         "served": True,
         "storage": True,
-        "subresources": {"status": {}},
         "additionalPrinterColumns": [_column(column) for column in kind.columns],
     }
+    if kind.status:
+        version["subresources"] = {"status": {}}
     if kind.selectable_fields:
         version["selectableFields"] = [{"jsonPath": path} for path in kind.selectable_fields]
     return {**version, "schema": {"openAPIV3Schema": _root(kind)}}
@@ -186,20 +187,22 @@ def _column(column: Column) -> JsonObject:
 
 
 def _root(kind: Kind) -> JsonObject:
-    status = structural(kind.status, root="status", with_defaults=False)
-    if kind.status_default:
-        status["default"] = dict(kind.status_default)
+    properties: JsonObject = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "spec": structural(kind.spec, root="spec"),
+    }
+    if kind.status:
+        properties["status"] = {
+            **structural(kind.status, root="status", with_defaults=False),
+            "default": dict(UNSEEN),
+        }
     root: JsonObject = {
         "type": "object",
         "description": kind.description,
         "required": ["spec"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"type": "object"},
-            "spec": structural(kind.spec, root="spec"),
-            "status": status,
-        },
+        "properties": properties,
     }
     return {**root, VALIDATIONS: [rule.as_schema() for rule in kind.rules]} if kind.rules else root
 

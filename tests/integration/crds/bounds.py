@@ -257,8 +257,6 @@ _PROFILE: Final[dict[str, Bounds]] = {
         ("NoSchedule", "PreferNoSchedule", "NoExecute"), ("NoEffect", "")
     ),
     f"{_POD}.tolerations[0].tolerationSeconds": Bounds((0, 2_147_483_647), (-1, _TOO_BIG_FOR_INT32)),
-    "status.observedGeneration": GENERATION,
-    **_conditions(),
 }
 
 BOUNDS: Final[dict[str, dict[str, Bounds]]] = {

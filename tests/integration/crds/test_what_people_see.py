@@ -16,13 +16,10 @@ spec: {runRef: {name: r}, prompt: do it, timeoutSecnds: 60}
 @pytest.fixture
 def stored(served: Kube) -> Kube:
     """An API server that holds one complete object of each kind, status included."""
-    for kind, plural in (
-        ("BernsteinRun", "bernsteinruns"),
-        ("AgentTask", "agenttasks"),
-        ("AgentProfile", "agentprofiles"),
-    ):
+    for kind in ("BernsteinRun", "AgentTask", "AgentProfile"):
         served.apply(manifest(kind, name="complete"))
-        served.patch_status(plural, "complete", status(kind))
+    served.patch_status("bernsteinruns", "complete", status("BernsteinRun"))
+    served.patch_status("agenttasks", "complete", status("AgentTask"))
     return served
 
 
@@ -108,7 +105,7 @@ def test_a_new_object_is_not_taken_for_ready(served: Kube, smallest: Manifest) -
     assert served.create(smallest)["status"] == {"observedGeneration": -1, "phase": "Pending"}
 
 
-def test_a_profile_is_complete_without_a_status(served: Kube) -> None:
+def test_a_profile_has_no_status_that_helm_could_wait_for(served: Kube) -> None:
     assert "status" not in served.create(profile("new"))
 
 
