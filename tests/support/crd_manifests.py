@@ -133,7 +133,15 @@ _STATUSES: dict[str, Manifest] = {
         "completionTime": NOON,
         "nextAttemptTime": NOON,
         "waitingSince": NOON,
-        "dependencies": [{"name": "other", "uid": "8d3e1b63", "succeeded": False}],
+        "dependencies": [
+            {
+                "name": "other",
+                "uid": "8d3e1b63",
+                "succeeded": True,
+                "commit": COMMIT,
+                "branch": "bernstein/r/other",
+            }
+        ],
         "blockedBy": {"task": "other", "rootCause": "another", "cause": "Missing"},
         "cancelRequested": {"time": NOON},
         "summary": "half of it is done",

@@ -219,6 +219,10 @@ class DependencyStatus(Model):
     """Of the AgentTask that has the name; absent while there is none."""
     succeeded: bool = False
     """Kept when the task is deleted after it succeeded."""
+    commit: Commit | None = None
+    """What it came to in the repository; merged into the base of every attempt."""
+    branch: Branch | None = None
+    """Where that commit is."""
 
 
 class BlockedBy(Model):

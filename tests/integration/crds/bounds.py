@@ -211,6 +211,8 @@ _TASK: Final[dict[str, Bounds]] = {
     "status.dependencies[0].name": DNS_LABEL,
     "status.dependencies[0].uid": UID,
     "status.dependencies[0].succeeded": BOOLEAN,
+    "status.dependencies[0].commit": COMMIT,
+    "status.dependencies[0].branch": BRANCH,
     "status.blockedBy.task": OBJECT_NAME,
     "status.blockedBy.rootCause": OBJECT_NAME,
     "status.blockedBy.cause": Bounds(
