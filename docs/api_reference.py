@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import yaml
 
+from bernstein_agent.contract.money import DOLLARS_PATTERN
 from bernstein_operator.api.base import (
     COMMIT_PATTERN,
     LABEL_PATTERN,
@@ -17,7 +18,6 @@ from bernstein_operator.api.base import (
     SUBDOMAIN_PATTERN,
     WORD_PATTERN,
 )
-from bernstein_operator.api.money import MONEY_PATTERN
 
 Schema = dict[str, Any]
 
@@ -31,7 +31,7 @@ _KNOWN_PATTERNS: Final = {
     COMMIT_PATTERN: "commit hash",
     WORD_PATTERN: "one word",
     QUANTITY_PATTERN: "quantity",
-    MONEY_PATTERN: "dollars",
+    DOLLARS_PATTERN: "dollars",
 }
 _ORDER: Final = ("BernsteinRun", "AgentTask", "AgentProfile")
 _HEAD: Final = """# API reference

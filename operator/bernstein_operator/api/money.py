@@ -2,10 +2,10 @@
 
 Sums of binary fractions miss the limits that they are compared with (eight times 0.1 is under 0.8), so an
 amount is an integer inside and a ``Decimal`` only at the border. The border refuses what isn't a plain
-amount instead of guessing: the next source of a limit is then tried, and a report is thrown away.
+amount instead of guessing: the next source of a limit is then tried, and a report is thrown away. What an
+amount looks like is the contract's to say, since agents report in the same form.
 """
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Self
@@ -14,11 +14,9 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-MICROS_PER_DOLLAR: Final = 1_000_000
+from bernstein_agent.contract.money import DOLLARS_PATTERN, MICROS_PER_DOLLAR, parse_dollars
+
 MAX_DOLLARS: Final = 999_999_999
-MONEY_PATTERN: Final = r"^[0-9]{1,9}(\.[0-9]{1,6})?$"
-_AMOUNT: Final = re.compile(MONEY_PATTERN)
-_SHOWN: Final = 40
 
 
 class MoneyError(ValueError):
@@ -42,14 +40,10 @@ class Money:
         Raises:
             MoneyError: negative, nan, inf, a binary float, more than six places, above 999999999, text.
         """
-        if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
-            raise MoneyError(f"dollars are a whole number or text like '12.50', not {_shown(value)}")
-        text = format(value, "f") if isinstance(value, Decimal) else str(value)
-        if not _AMOUNT.fullmatch(text):
-            raise MoneyError(
-                f"{_shown(text)} is no amount of dollars: 0 to {MAX_DOLLARS}, at most six decimal places"
-            )
-        return cls(int(Decimal(text) * MICROS_PER_DOLLAR))
+        try:
+            return cls(parse_dollars(format(value, "f") if isinstance(value, Decimal) else value))
+        except ValueError as error:
+            raise MoneyError(str(error)) from None
 
     @property
     def dollars(self) -> Decimal:
@@ -83,10 +77,5 @@ class Money:
             "minimum": 0,
             "maximum": MAX_DOLLARS,
             "maxLength": 16,
-            "pattern": MONEY_PATTERN,
+            "pattern": DOLLARS_PATTERN,
         }
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -53,8 +53,9 @@ def test_what_is_no_amount_is_refused(value: object) -> None:
 
 
 def test_the_error_shows_the_value_but_not_at_any_length() -> None:
-    with pytest.raises(MoneyError, match=r"'x{39}…"):
+    with pytest.raises(MoneyError, match="xxx") as refusal:
         Money.parse("x" * 10_000)
+    assert len(str(refusal.value)) < 200
 
 
 def test_a_negative_amount_can_not_be_made() -> None:
