@@ -1,10 +1,7 @@
 """containerd for the real node: with folders, socket and namespaces of its own, beside any system one."""
 
 import json
-import os
-import signal
 import tarfile
-from contextlib import suppress
 from pathlib import Path
 
 from e2e.cluster.daemons import Daemons
@@ -15,6 +12,7 @@ from e2e.cluster.process import run, succeeds
 
 # Debian's place, then the one of containerd's own packages.
 CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
+SHIM = "containerd-shim-runc-v2"
 _NAMESPACE = "k8s.io"
 
 
@@ -93,20 +91,6 @@ def import_pause(machine: Machine) -> None:
     """Load the sandbox image."""
     pause = pause_image()
     import_image(machine, pause.archive, pause.ref)
-
-
-def kill_shims(machine: Machine) -> None:
-    """End the shims that serve our socket; they outlive containerd, by design."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            arguments = (process / "cmdline").read_bytes().split(b"\0")
-            if is_our_shim(arguments, machine):
-                os.kill(int(process.name), signal.SIGKILL)
-
-
-def is_our_shim(arguments: list[bytes], machine: Machine) -> bool:
-    """Whether a process's arguments are those of a shim that reports to our containerd."""
-    return b"containerd-shim" in arguments[0] and str(machine.socket).encode() in arguments
 
 
 def start(machine: Machine, daemons: Daemons) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -93,6 +93,22 @@ class Daemons:
             return Identity(**json.loads(self._record(name).read_text()))
         except (FileNotFoundError, ValueError, TypeError):
             return None
+
+
+def kill_strays(programs: Collection[str], *, marks: Sequence[str]) -> None:
+    """Kill our processes that no record names: started just before a crash, or shims of containerd."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            arguments = (process / "cmdline").read_text(errors="replace").split("\0")
+            if is_stray(arguments, programs=programs, marks=marks):
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+def is_stray(arguments: Sequence[str], *, programs: Collection[str], marks: Sequence[str]) -> bool:
+    """Whether a command line is that of one of `programs` and names one of our paths (`marks`)."""
+    if Path(arguments[0]).name not in programs:
+        return False
+    return any(f"{mark}/" in argument for argument in arguments[1:] for mark in marks)
 
 
 def identify(pid: int) -> Identity | None:

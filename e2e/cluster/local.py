@@ -17,7 +17,7 @@ from e2e.cluster import addons, cgroups, components, containerd, network, node
 from e2e.cluster.api import Api, wait_until
 from e2e.cluster.build import build
 from e2e.cluster.cache import exclusive
-from e2e.cluster.daemons import Daemons
+from e2e.cluster.daemons import Daemons, kill_strays
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.fake_nodes import create_fake_nodes, fake_nodes_ready
 from e2e.cluster.found import Capabilities, Cluster, Kind
@@ -204,7 +204,8 @@ def _clean(machine: Machine) -> None:
         say("stopping the cluster")
     for name in reversed(daemons.names()):
         daemons.stop(name)
-    containerd.kill_shims(machine)
+    programs = {*_DAEMONS, containerd.SHIM}
+    kill_strays(programs, marks=(str(machine.state), str(machine.run)))
     cgroups.remove_group(machine.cgroup)
     _remove_shim_sockets(machine)
     unmount_below(machine.state, machine.run)
@@ -227,8 +228,9 @@ def _remove_traces(machine: Machine) -> None:
     for link in _CONTAINER_LOG_LINKS.glob("*.log"):
         if link.is_symlink() and link.readlink().is_relative_to(logs):
             link.unlink()
-    for result in _CNI_RESULTS.glob(f"{machine.network}-*"):
-        result.unlink()
+    for result in _CNI_RESULTS.glob("*"):
+        if str(machine.run) in result.read_text():
+            result.unlink()
     _remove_empty(_CONTAINER_LOG_LINKS, _CNI_RESULTS, _CNI_RESULTS.parent)
     if _kubelet_folder_mark(machine).exists():
         shutil.rmtree(_KUBELET_FOLDER, ignore_errors=True)

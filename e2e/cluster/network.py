@@ -13,6 +13,7 @@ from pathlib import Path
 from e2e.cluster.components import SERVICE_RANGE
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.machine import Machine
+from e2e.cluster.ports import TEST_PORTS
 from e2e.cluster.process import run, succeeds
 
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
@@ -20,14 +21,28 @@ _PROXY_TABLES = (("ip", "kube-proxy"), ("ip6", "kube-proxy"))
 
 
 def fence(machine: Machine) -> str:
-    """The nft rules that keep the bridge's traffic to itself."""
-    bridge = machine.bridge
+    """The nft rules that keep the bridge's traffic to itself.
+
+    Of this machine's own listeners, Pods reach the cluster's and those of tests (`ports.TEST_PORTS`, on the
+    gateway address) and nothing else.
+    """
+    bridge, gateway = machine.bridge, machine.gateway
+    cluster = f"{machine.api_port}, {machine.metrics_port}, {machine.dns_port}"
+    tests = f"{TEST_PORTS.start}-{TEST_PORTS.stop - 1}"
     return f"""\
 table inet {machine.network} {{
   chain forward {{
     type filter hook forward priority -10; policy accept;
     iifname "{bridge}" oifname != "{bridge}" drop
     oifname "{bridge}" iifname != "{bridge}" drop
+  }}
+  chain input {{
+    type filter hook input priority -10; policy accept;
+    iifname != "{bridge}" accept
+    ct state established,related accept
+    ip daddr {gateway} tcp dport {{ {cluster}, {tests} }} accept
+    ip daddr {gateway} udp dport {machine.dns_port} accept
+    drop
   }}
 }}
 """
