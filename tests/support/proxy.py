@@ -136,6 +136,10 @@ class FaultProxy:
         finally:
             self.remove(rule)
 
+    def running_watches(self, resource: str | None = None) -> int:
+        """Return how many watches of ``resource`` (None: all) run through the proxy now."""
+        return sum(relay.is_connected for relay in self._relays_of(resource))
+
     def cut_watches(self, resource: str | None = None) -> int:
         """Reset the connections of the running watches of ``resource`` (None: all); return how many."""
         return self._thread.call(self._end_watches(resource, last_line=None))
@@ -163,10 +167,13 @@ class FaultProxy:
         await self._upstream.close()
 
     async def _end_watches(self, resource: str | None, *, last_line: bytes | None) -> int:
-        running = [relay for relay in self._relays if resource in {None, relay.target.resource}]
-        for relay in running:
+        connected = [relay for relay in self._relays_of(resource) if relay.is_connected]
+        for relay in self._relays_of(resource):
             relay.end(last_line)
-        return sum(relay.is_connected for relay in running)
+        return len(connected)
+
+    def _relays_of(self, resource: str | None) -> list[Relay]:
+        return [relay for relay in tuple(self._relays) if resource in {None, relay.target.resource}]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()

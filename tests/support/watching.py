@@ -97,12 +97,15 @@ class Watched:
 
     async def follow(self) -> None:
         """Watch until cancelled."""
+        lost_at: float | None = None
         while True:
-            broken_at = self._now()
             try:
+                if lost_at is not None:
+                    await self._relist(since=lost_at)
+                    lost_at = None
                 await self._watch()
             except HistoryLostError:
-                await self._relist(since=broken_at)
+                lost_at = self._now()
             except (aiohttp.ClientError, TimeoutError):
                 await asyncio.sleep(_PAUSE_SECONDS)
 
