@@ -24,7 +24,7 @@ class Capabilities:
 
     def lacks(self) -> str:
         """A skip reason naming what is missing; empty when nothing is."""
-        names = {"a real node": self.real_node, "the metrics API": self.metrics, "kwok nodes": self.kwok}
+        names = {"real node": self.real_node, "metrics API": self.metrics, "kwok nodes": self.kwok}
         missing = [name for name, there in names.items() if not there]
         return f"this cluster has no {' and no '.join(missing)}" if missing else ""
 
