@@ -92,10 +92,20 @@ def wait_until(
     alive: Callable[[], None] = lambda: None,
     every: float = 0.1,
 ) -> None:
-    """Poll until `condition` holds; `alive` may raise early; after `seconds` a ClusterError names `what`."""
+    """Poll until `condition` holds; `alive` may raise early; after `seconds` a ClusterError names `what`.
+
+    A condition that can't be asked yet (nobody listens, the server refuses) doesn't hold; the last such
+    reason is part of the error.
+    """
     end = time.monotonic() + seconds
-    while not condition():
+    reason = ""
+    while True:
+        try:
+            if condition():
+                return
+        except (OSError, HTTPException, ClusterError) as error:
+            reason = f": {error}"
         alive()
         if time.monotonic() > end:
-            raise ClusterError(f"{what} was not there within {seconds:.0f} s")
+            raise ClusterError(f"{what} was not there within {seconds:.0f} s{reason}")
         time.sleep(every)

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from e2e.cluster.api import wait_until
+from e2e.cluster.machine import Machine
 from e2e.cluster.process import tail
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -93,6 +94,11 @@ class Daemons:
             return Identity(**json.loads(self._record(name).read_text()))
         except (FileNotFoundError, ValueError, TypeError):
             return None
+
+
+def daemons_of(machine: Machine) -> Daemons:
+    """The processes of the full cluster."""
+    return Daemons(records=machine.run / "processes", logs=machine.layout.logs)
 
 
 def kill_strays(programs: Collection[str], *, marks: Sequence[str]) -> None:

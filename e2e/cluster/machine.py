@@ -10,6 +10,19 @@ from pathlib import Path
 
 from e2e.cluster.components import Endpoints, Layout
 
+DAEMONS = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "containerd",
+    "kubelet",
+    "kube-proxy",
+    "coredns",
+    "metrics-server",
+    "kwok",
+)
+
 
 @dataclass(frozen=True)
 class Machine:

@@ -7,7 +7,6 @@ bridge's own.
 """
 
 import json
-from contextlib import suppress
 from pathlib import Path
 
 from e2e.cluster.components import SERVICE_RANGE
@@ -94,15 +93,17 @@ def create_network(machine: Machine) -> None:
 
 
 def delete_network(machine: Machine) -> None:
-    """Take away what `create_network`, the Pods and kube-proxy made; what is gone already is fine."""
+    """Take away what `create_network`, the Pods and kube-proxy made since; without it, touch nothing."""
+    if not _saved_forwarding(machine).exists():
+        return
     for port in _bridge_ports(machine):
         succeeds("ip", "link", "delete", port)
     succeeds("ip", "link", "delete", machine.bridge)
     succeeds("ip", "route", "delete", "unreachable", machine.all_pods)
     for family, table in (*_PROXY_TABLES, ("inet", machine.network)):
         succeeds("nft", "delete", "table", family, table)
-    with suppress(FileNotFoundError):
-        _FORWARDING.write_text(_saved_forwarding(machine).read_text())
+    _FORWARDING.write_text(_saved_forwarding(machine).read_text())
+    _saved_forwarding(machine).unlink()
 
 
 def _bridge_ports(machine: Machine) -> list[str]:
@@ -111,4 +112,5 @@ def _bridge_ports(machine: Machine) -> list[str]:
 
 
 def _saved_forwarding(machine: Machine) -> Path:
-    return machine.state / "ip_forward.before"
+    # In the run folder, which ends with the boot, as bridge and rules do: it also says that those are ours.
+    return machine.run / "ip_forward.before"
