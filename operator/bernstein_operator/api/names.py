@@ -26,6 +26,7 @@ COMPONENT_AGENT: Final = "agent"
 
 ANNOTATION_ENVELOPE: Final = f"{GROUP}/envelope"
 ANNOTATION_STOP: Final = f"{GROUP}/stop"
+ANNOTATION_STOP_TIME: Final = f"{GROUP}/stop-time"
 ANNOTATION_CANCEL: Final = f"{GROUP}/cancel"
 ANNOTATION_EVENT: Final = f"{GROUP}/event"
 
@@ -62,10 +63,10 @@ def inline_task_name(*, run: str, task: str) -> str:
     return shorten(f"{run}-{task}", limit=OBJECT_LIMIT)
 
 
-def event_name(*, regarding: str, reason: str, at: datetime) -> str:
+def event_name(*, name: str, uid: str, reason: str, at: datetime) -> str:
     """Return an event's name, the same for every repeat of one transition, so that a repeat is a 409."""
-    stamp = f"{regarding}/{reason}/{at.isoformat()}"
-    return f"{regarding[:200].rstrip('-.')}.{hashlib.sha256(stamp.encode()).hexdigest()[:16]}"
+    transition = f"{uid}/{reason}/{at.isoformat()}"
+    return f"{name[:200].rstrip('-.')}.{hashlib.sha256(transition.encode()).hexdigest()[:16]}"
 
 
 def labels(*, run: str, task: str, component: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:

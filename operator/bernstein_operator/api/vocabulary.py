@@ -126,7 +126,7 @@ class AdmittedReason(StrEnum):
     INVALID_GRAPH = "InvalidGraph"
     """The task is part of a cycle of dependencies, whose members the text names."""
     POD_WAITING = "PodWaiting"
-    """The attempt has its slot, but its Pod doesn't get to start; the text is the scheduler's or kubelet's."""
+    """The attempt has its slot, but its Pod can't start yet; the text is the scheduler's or kubelet's."""
 
 
 class BlockCause(StrEnum):

@@ -1,0 +1,112 @@
+"""The three kinds as the operator holds them, and the snapshots that decisions are made from.
+
+An object that can't be read (it was stored under an older schema, or past it) is kept with the reason, so
+that it gets its InvalidSpec and stops nobody else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias, TypeVar
+
+import msgspec
+from pydantic import BaseModel, ValidationError
+
+from bernstein_operator.api.effective import EffectiveTask, effective
+from bernstein_operator.api.names import ANNOTATION_CANCEL
+from bernstein_operator.api.pod import Metadata
+from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus
+from bernstein_operator.api.task import AgentTaskSpec, AgentTaskStatus, TaskDefaults
+
+Key: TypeAlias = tuple[str, str]
+"""Namespace and name."""
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class TaskObject:
+    """An AgentTask; ``spec`` is None where ``invalid`` says why it can't be read."""
+
+    meta: Metadata
+    spec: AgentTaskSpec | None
+    status: AgentTaskStatus
+    invalid: str = ""
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Read the API server's JSON object; never raises for what people may have written."""
+        spec, bad_spec = _read(AgentTaskSpec, raw.get("spec"), "spec")
+        status, bad_status = _read(AgentTaskStatus, raw.get("status"), "status")
+        invalid = bad_spec or bad_status
+        return cls(_metadata(raw), spec, status or AgentTaskStatus(), invalid)
+
+    @property
+    def run_key(self) -> Key | None:
+        """The run that it belongs to, if that can be read."""
+        return (self.meta.namespace, self.spec.run_ref.name) if self.spec else None
+
+    @property
+    def name(self) -> str:
+        """What ``dependsOn`` of other tasks calls it."""
+        return (self.spec.name if self.spec else None) or self.meta.name
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a person asked for its end, now or earlier."""
+        return bool(self.status.cancel_requested) or self.meta.annotation(ANNOTATION_CANCEL) == "true"
+
+    def effective(self, defaults: TaskDefaults | None) -> EffectiveTask | None:
+        """Return the spec with the run's and the built-in defaults laid under it."""
+        return effective(self.spec, defaults, object_name=self.meta.name) if self.spec else None
+
+
+@dataclass(frozen=True)
+class RunObject:
+    """A BernsteinRun; ``spec`` is None where ``invalid`` says why it can't be read."""
+
+    meta: Metadata
+    spec: BernsteinRunSpec | None
+    status: BernsteinRunStatus
+    invalid: str = ""
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Read the API server's JSON object; never raises for what people may have written."""
+        spec, bad_spec = _read(BernsteinRunSpec, raw.get("spec"), "spec")
+        status, bad_status = _read(BernsteinRunStatus, raw.get("status"), "status")
+        return cls(_metadata(raw), spec, status or BernsteinRunStatus(), bad_spec or bad_status)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a person asked for its end, now or earlier."""
+        return bool(self.status.cancel_requested) or self.meta.annotation(ANNOTATION_CANCEL) == "true"
+
+
+@dataclass(frozen=True)
+class ProfileObject:
+    """An AgentProfile; ``spec`` is None where ``invalid`` says why it can't be read."""
+
+    meta: Metadata
+    spec: AgentProfileSpec | None
+    invalid: str = ""
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Read the API server's JSON object; never raises for what people may have written."""
+        spec, invalid = _read(AgentProfileSpec, raw.get("spec"), "spec")
+        return cls(_metadata(raw), spec, invalid)
+
+
+def _metadata(raw: Mapping[str, Any]) -> Metadata:
+    # kopf hands out its own read-only mappings; only their content is converted.
+    return msgspec.convert(dict(raw["metadata"]), Metadata)
+
+
+def _read(model: type[_Model], raw: Mapping[str, Any] | None, where: str) -> tuple[_Model | None, str]:
+    try:
+        return model.model_validate(raw or {}), ""
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        path = ".".join(str(part) for part in (where, *first["loc"]))
+        return None, f"{path}: {first['msg']}"

@@ -1,0 +1,109 @@
+"""What a decision is made from: one frozen picture of everything that it may look at, and nothing else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
+from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.task import BlockedBy
+from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A Pod as it was last seen; ``gone`` once the API server said that it is no more."""
+
+    pod: Pod
+    gone: bool = False
+
+    @property
+    def live(self) -> bool:
+        """Whether it holds a slot: Pending, Running and Terminating Pods do."""
+        return not (self.gone or self.pod.terminal)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """What a name in dependsOn means at this moment.
+
+    Attributes:
+        name: as in dependsOn.
+        uid: of the task that has the name, empty while there is none.
+        phase: its phase.
+        stuck: whether its own spec or graph is invalid, so that it can't ever start.
+        blocked_by: why it is blocked itself, if it is.
+        commit: what it came to in the repository, if it succeeded there.
+        branch: where that commit is.
+    """
+
+    name: str
+    uid: str = ""
+    phase: TaskPhase | None = None
+    stuck: bool = False
+    blocked_by: BlockedBy | None = None
+    commit: str | None = None
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """That the API server definitely refused a Pod, and in which words."""
+
+    reason: AdmittedReason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSnapshot:
+    """Everything that concerns one task.
+
+    Attributes:
+        task: the task itself.
+        run: its run, None where there is none of that name.
+        profile: its profile, None where there is none of that name.
+        sightings: its Pods, and the last words of those that are gone while their attempt is open.
+        dependencies: in the order of dependsOn.
+        cycle: the members of the cycle that it is part of, empty for most.
+        name_taken_by: the object that has its name in the run already, empty for most.
+        has_slot: whether its run has given it a slot in this process.
+        ready_since: since when it has waited for nothing but a slot, None if it hasn't.
+        refusal: why the API server refused its Pod last, if it did.
+        run_gone_since: since when its run, which was there before, has been missing.
+    """
+
+    task: TaskObject
+    run: RunObject | None
+    profile: ProfileObject | None
+    sightings: tuple[Sighting, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    cycle: tuple[str, ...] = ()
+    name_taken_by: str = ""
+    has_slot: bool = False
+    ready_since: datetime | None = None
+    refusal: Refusal | None = None
+    run_gone_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSnapshot:
+    """Everything that concerns one run, already counted.
+
+    Attributes:
+        run: the run itself.
+        phases: how many of its tasks stand in each phase; deleted ones count as what they were, or as
+            Cancelled where they hadn't succeeded.
+        stuck: how many Pending tasks can't ever start (InvalidSpec, InvalidGraph).
+        live: how many slots are held.
+        waiting: how many tasks wait for a slot only.
+        operator_limit: the operator's own limit on any run, if it has one.
+        refused: why an inline task could not be created, if so.
+    """
+
+    run: RunObject
+    phases: Mapping[TaskPhase, int] = field(default_factory=dict)
+    stuck: int = 0
+    live: int = 0
+    waiting: int = 0
+    operator_limit: int | None = None
+    refused: str = ""

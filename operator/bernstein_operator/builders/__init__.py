@@ -1,0 +1,1 @@
+"""Pure makers of API objects: what to send, never when or whether."""

@@ -1,0 +1,114 @@
+"""What an attempt is told: the envelope, from the task, its run and its profile.
+
+Everything in it is stored somewhere already, so that the same attempt always gets the same envelope, also
+from an operator that was restarted in between.
+"""
+
+from datetime import datetime, timedelta
+
+from bernstein_agent import contract
+from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.names import CONTROLLER
+from bernstein_operator.api.objects import RunObject, TaskObject
+from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.api.run import BranchBase, Repository
+from bernstein_operator.api.task import Attempt
+from bernstein_operator.decisions.deadline import active_deadline_seconds
+
+
+def envelope(
+    task: TaskObject, effective: EffectiveTask, *, run: RunObject, profile: AgentProfileSpec
+) -> contract.Envelope:
+    """Return the envelope of the task's latest attempt."""
+    attempt = task.status.attempts[-1]
+    return contract.Envelope(
+        correlation_id=run.meta.uid,
+        command_id=attempt.pod_name,
+        idempotency_key=contract.idempotency_key(task.meta.uid, attempt.number),
+        actor=contract.Actor(
+            identity=CONTROLLER,
+            grant=contract.Grant(profile=f"{task.meta.namespace}/{effective.profile}"),
+        ),
+        subject=contract.Subject(id=attempt.pod_name, version=attempt.number),
+        tenant=task.meta.namespace,
+        deadline=_deadline(attempt, effective),
+        payload=_payload(task, effective, run=run, profile=profile),
+    )
+
+
+def branch_of(repository: Repository, *, run: str, task: str) -> str:
+    """Return the branch that a task's commits are pushed to."""
+    return f"{repository.push_branch_prefix}{run}/{task}"
+
+
+def _deadline(attempt: Attempt, effective: EffectiveTask) -> datetime:
+    """Return the moment after which the Pod can't run any more, so nothing may be begun either.
+
+    The kubelet's clock starts after the intent by as long as scheduling takes; that much is allowed again.
+    """
+    seconds = active_deadline_seconds(effective) + effective.start_timeout_seconds
+    return attempt.intent_time + timedelta(seconds=seconds)
+
+
+def _payload(
+    task: TaskObject, effective: EffectiveTask, *, run: RunObject, profile: AgentProfileSpec
+) -> contract.Payload:
+    attempt = task.status.attempts[-1]
+    repository = run.spec.repository if run.spec else None
+    return contract.Payload(
+        goal=run.spec.goal if run.spec else "",
+        title=effective.title,
+        prompt=effective.prompt,
+        role=effective.role,
+        run=effective.run,
+        task=effective.name,
+        attempt=attempt.number,
+        timeout_seconds=effective.timeout_seconds,
+        repository=_repository(repository, task, effective) if repository else None,
+        dependencies=_dependencies(task, repository) if repository else (),
+        adapter=profile.adapter,
+        command=contract.Command(args=profile.command.args if profile.command else ()),
+        git=contract.GitIdentity(author_name=profile.git.author_name, author_email=profile.git.author_email),
+        previous_attempt=_previous(task),
+    )
+
+
+def _repository(repository: Repository, task: TaskObject, effective: EffectiveTask) -> contract.Repository:
+    branch = branch_of(repository, run=effective.run, task=effective.name)
+    return contract.Repository(
+        url=repository.url,
+        ref=repository.ref,
+        base_commit=_base_commit(task),
+        branch=branch,
+        rescue_branch=f"{branch}.rescue-{task.status.attempt}",
+    )
+
+
+def _base_commit(task: TaskObject) -> str | None:
+    """Return the commit that the first attempt resolved the ref to: retries start from the same one."""
+    return next((one.head_before for one in task.status.attempts if one.head_before), None)
+
+
+def _dependencies(task: TaskObject, repository: Repository) -> tuple[contract.DependencyRef, ...]:
+    if repository.base is BranchBase.REF:
+        return ()
+    return tuple(
+        contract.DependencyRef(name=one.name, commit=one.commit, branch=one.branch)
+        for one in task.status.dependencies
+        if one.commit and one.branch
+    )
+
+
+def _previous(task: TaskObject) -> contract.PreviousAttempt | None:
+    """Return what the attempt before this one found, for its prompt."""
+    ended = [one for one in task.status.attempts if one.end_time]
+    if not ended:
+        return None
+    last = ended[-1]
+    return contract.PreviousAttempt(
+        result_class=ResultClass(last.result_class or ResultClass.AGENT),
+        message=last.message or last.reason or "",
+        branch=last.branch,
+        rescue_branch=last.rescue_branch,
+    )

@@ -1,0 +1,157 @@
+"""The events that an object's status owes.
+
+Events follow from what is stored, not from the moment in which it was stored: after a crash between the
+write and its event, the same list is made again, under the same names, and the API server answers the
+repeats with 409. Each is one change that has happened, told once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.conditions import Condition, find
+from bernstein_operator.api.names import API_VERSION, CONTROLLER, event_name
+from bernstein_operator.api.objects import RunObject, TaskObject
+from bernstein_operator.api.pod import Metadata
+from bernstein_operator.api.task import Attempt
+from bernstein_operator.api.vocabulary import (
+    ENDED_RUN_PHASES,
+    ConditionStatus,
+    ConditionType,
+    EventReason,
+    RunPhase,
+    TaskPhase,
+)
+
+NOTE_LIMIT: Final = 1024
+NORMAL: Final = "Normal"
+WARNING: Final = "Warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One event before it is an API object.
+
+    Attributes:
+        reason: what happened.
+        at: when it happened; part of the event's identity.
+        note: the same for people.
+        type: Normal or Warning.
+        action: what the operator was doing.
+        pod: the Pod that it is about, where it is about one.
+    """
+
+    reason: EventReason
+    at: datetime
+    note: str
+    type: str = NORMAL
+    action: str = "Reconcile"
+    pod: str = ""
+
+
+def task_notices(task: TaskObject) -> Iterator[Notice]:
+    """Yield everything that a task's status tells to have happened, in no particular order."""
+    for attempt in task.status.attempts:
+        yield from _attempt_notices(attempt)
+    yield from _retry_notice(task)
+    yield from _end_notices(task)
+
+
+def run_notices(run: RunObject) -> Iterator[Notice]:
+    """Yield everything that a run's status tells to have happened."""
+    status = run.status
+    if status.start_time:
+        yield Notice(
+            EventReason.RUN_STARTED, status.start_time, "The first task was admitted.", action="Admit"
+        )
+    suspended = find(status.conditions, ConditionType.SUSPENDED)
+    if suspended:
+        yield _pause_notice(suspended)
+    if status.phase in ENDED_RUN_PHASES and status.completion_time:
+        finished = find(status.conditions, ConditionType.FINISHED)
+        kind = NORMAL if status.phase is RunPhase.SUCCEEDED else WARNING
+        note = f"{status.phase}: {finished.message}" if finished else status.phase
+        yield Notice(EventReason.RUN_FINISHED, status.completion_time, note, kind, action="Finish")
+
+
+def event(notice: Notice, *, kind: str, meta: Metadata, instance: str) -> dict[str, Any]:
+    """Return the events.k8s.io/v1 object; ``instance`` names the operator's process."""
+    regarding = {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "namespace": meta.namespace,
+        "name": meta.name,
+        "uid": meta.uid,
+    }
+    related = {"apiVersion": "v1", "kind": "Pod", "namespace": meta.namespace, "name": notice.pod}
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {
+            "name": event_name(name=meta.name, uid=meta.uid, reason=notice.reason, at=notice.at),
+            "namespace": meta.namespace,
+        },
+        "eventTime": notice.at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "reportingController": CONTROLLER,
+        "reportingInstance": instance,
+        "action": notice.action,
+        "reason": notice.reason,
+        "type": notice.type,
+        "note": _cut(notice.note),
+        "regarding": regarding,
+        **({"related": related} if notice.pod else {}),
+    }
+
+
+def _attempt_notices(attempt: Attempt) -> Iterator[Notice]:
+    pod, number = attempt.pod_name, attempt.number
+    if attempt.start_time:
+        note = f"Attempt {number} started in Pod {pod}."
+        yield Notice(EventReason.ATTEMPT_STARTED, attempt.start_time, note, action="Start", pod=pod)
+    if not attempt.end_time or attempt.result_class == ResultClass.CANCELLED:
+        return
+    if attempt.result_class == ResultClass.SUCCESS:
+        note = f"Attempt {number} succeeded."
+        yield Notice(EventReason.ATTEMPT_SUCCEEDED, attempt.end_time, note, action="Finish", pod=pod)
+        return
+    note = f"Attempt {number} ended as {attempt.result_class} ({attempt.reason}): {attempt.message or ''}"
+    yield Notice(EventReason.ATTEMPT_FAILED, attempt.end_time, note, WARNING, action="Finish", pod=pod)
+    if attempt.result_class == ResultClass.DEADLINE:
+        note = f"Attempt {number} was stopped at its timeoutSeconds."
+        yield Notice(EventReason.DEADLINE_EXCEEDED, attempt.end_time, note, WARNING, action="Stop", pod=pod)
+
+
+def _retry_notice(task: TaskObject) -> Iterator[Notice]:
+    """Tell of the retry that is due, or of the one that has begun after a failure."""
+    attempts = task.status.attempts
+    for failed, following in zip(attempts, (*attempts[1:], None), strict=True):
+        due = following.intent_time if following else task.status.next_attempt_time
+        if failed.end_time and due:
+            note = f"Attempt {failed.number + 1} follows attempt {failed.number} ({failed.result_class})."
+            yield Notice(EventReason.RETRY_SCHEDULED, failed.end_time, note, action="Retry")
+
+
+def _end_notices(task: TaskObject) -> Iterator[Notice]:
+    status = task.status
+    failed = find(status.conditions, ConditionType.FAILED)
+    if status.phase is TaskPhase.CANCELLED and status.completion_time:
+        note = failed.message if failed else ""
+        yield Notice(EventReason.CANCELLED, status.completion_time, note, action="Cancel")
+    if status.phase is TaskPhase.BLOCKED_BY_FAILURE and failed:
+        at = failed.last_transition_time
+        yield Notice(EventReason.BLOCKED_BY_FAILURE, at, failed.message, WARNING, action="Block")
+
+
+def _pause_notice(suspended: Condition) -> Notice:
+    if suspended.status == ConditionStatus.TRUE:
+        at = suspended.last_transition_time
+        return Notice(EventReason.RUN_PAUSED, at, suspended.message, action="Pause")
+    at = suspended.last_transition_time
+    return Notice(EventReason.RUN_RESUMED, at, "spec.suspend is off again.", action="Resume")
+
+
+def _cut(note: str) -> str:
+    encoded = note.encode()
+    return note if len(encoded) <= NOTE_LIMIT else encoded[: NOTE_LIMIT - 3].decode(errors="ignore") + "…"

@@ -1,0 +1,234 @@
+"""The loop: take a key, gather, decide, and hand what is to be written to its lane.
+
+Deciding never waits. What is written waits in a task of its own, and its key stays busy meanwhile, so that
+there is at most one write for an object at a time and a request that hangs holds up that object only.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import count
+from typing import Any, Final
+
+from bernstein_operator.api.objects import Key, RunObject, TaskObject
+from bernstein_operator.api.run import BernsteinRunStatus
+from bernstein_operator.api.snapshot import RunSnapshot, TaskSnapshot
+from bernstein_operator.builders.patch import status_patch
+from bernstein_operator.control import clock
+from bernstein_operator.control.holds import Holds
+from bernstein_operator.control.lanes import Lane, Lanes
+from bernstein_operator.control.queue import Kind, WorkKey, WorkQueue
+from bernstein_operator.control.writer import Writer
+from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, RunDecision, StopPod, TaskDecision
+from bernstein_operator.decisions.run import decide_run
+from bernstein_operator.decisions.task import decide
+from bernstein_operator.kube.errors import ApiError, ConflictError, NotFoundError
+from bernstein_operator.telemetry import metrics
+from bernstein_operator.world.world import World
+
+log = logging.getLogger(__name__)
+
+LANE_WIDTH: Final = 32
+RUN_STATUS_SECONDS: Final = 5.0
+"""Counts in a run's status are written at most so often; a change of phase or reason at once."""
+_YIELD_EVERY: Final = 50
+
+
+class Marks:
+    """Turns the world's marks into keys of the queue."""
+
+    def __init__(self, queue: WorkQueue, holds: Holds) -> None:
+        self._queue = queue
+        self._holds = holds
+
+    def task(self, key: Key) -> None:
+        """Mark a task."""
+        self._queue.add(WorkKey(Kind.TASK, *key))
+
+    def run(self, key: Key) -> None:
+        """Mark a run."""
+        self._queue.add(WorkKey(Kind.RUN, *key))
+
+    def freed(self, namespace: str) -> None:
+        """Try refused Pods of a namespace again."""
+        self._holds.freed(namespace)
+
+
+@dataclass(slots=True)
+class _Work:
+    """What a pass came to: writes for one lane."""
+
+    lane: Lane
+    job: Coroutine[Any, Any, None]
+
+
+class Controller:
+    """Works on keys until cancelled."""
+
+    def __init__(self, world: World, queue: WorkQueue, holds: Holds, writer: Writer) -> None:
+        self._world = world
+        self._queue = queue
+        self._holds = holds
+        self._writer = writer
+        self._lanes = Lanes(queue.add, width=LANE_WIDTH)
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._run_written: dict[Key, float] = {}
+        self.beat = clock.monotonic()
+
+    async def run(self) -> None:
+        """Take keys one after the other; what they need written goes on beside."""
+        for passes in count(1):
+            key = await self._queue.get()
+            self.beat = clock.monotonic()
+            self._pass(key)
+            if passes % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+
+    async def drain(self) -> None:
+        """Wait for the writes that are under way."""
+        if self._jobs:
+            await asyncio.wait(self._jobs)
+
+    def _pass(self, key: WorkKey) -> None:
+        try:
+            work = self._task_work(key) if key.kind is Kind.TASK else self._run_work(key)
+        except Exception:
+            # A fault in a rule must not stop the other objects; this one is tried again.
+            log.exception("decision failed", extra=_fields(key))
+            metrics.RECONCILES.labels(key.kind, "error").inc()
+            self._queue.retry(key)
+            work = None
+        if work is None:
+            self._queue.done(key)
+        elif self._lanes.enter(work.lane, key):
+            self._start(key, work)
+        else:
+            work.job.close()
+            self._queue.done(key)
+
+    def _start(self, key: WorkKey, work: _Work) -> None:
+        job = asyncio.create_task(self._carry_out(key, work))
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+
+    async def _carry_out(self, key: WorkKey, work: _Work) -> None:
+        try:
+            with metrics.RECONCILE_SECONDS.labels(key.kind).time():
+                await work.job
+            self._queue.succeeded(key)
+            metrics.RECONCILES.labels(key.kind, "success").inc()
+        except (ConflictError, NotFoundError):
+            # The world has been told of what is there instead; decide again.
+            metrics.RECONCILES.labels(key.kind, "requeue").inc()
+            self._queue.retry(key)
+        except ApiError as error:
+            log.warning("write failed", extra={**_fields(key), "error": str(error)})
+            metrics.RECONCILES.labels(key.kind, "error").inc()
+            self._queue.retry(key)
+        except Exception:
+            log.exception("write failed", extra=_fields(key))
+            metrics.RECONCILES.labels(key.kind, "error").inc()
+            self._queue.retry(key)
+        finally:
+            self._lanes.leave(work.lane)
+            self._queue.done(key)
+
+    # --- tasks ----------------------------------------------------------------------------------------
+
+    def _task_work(self, key: WorkKey) -> _Work | None:
+        name = (key.namespace, key.name)
+        known = self._world.task(name)
+        refusal = self._holds.refusal(known.meta.uid) if known else None
+        snapshot = self._world.task_snapshot(name, refusal=refusal)
+        if not snapshot:
+            return None
+        now = clock.now()
+        decision = decide(snapshot, now=now)
+        self._place(snapshot, decision)
+        self._queue.schedule(key, _seconds_until(decision.wake, now, self._own_wait(snapshot)))
+        task = snapshot.task
+        patch = status_patch(task.meta, stored=task.status, wanted=decision.status)
+        if not patch and not decision.actions:
+            return None
+        lane = _lane_of(decision.actions)
+        return _Work(lane, self._apply(task, patch, decision.actions, urgent=lane is Lane.CONTROL))
+
+    def _own_wait(self, snapshot: TaskSnapshot) -> float | None:
+        return self._holds.task_wait(snapshot.task.meta.uid) or None
+
+    def _place(self, snapshot: TaskSnapshot, decision: TaskDecision) -> None:
+        """Queue the task for a slot if it waits for one, and take back one that it doesn't use."""
+        task, candidate = snapshot.task, decision.candidate
+        uid = task.meta.uid
+        if candidate and self._holds.task_wait(uid):
+            candidate = None
+        if candidate:
+            candidate = replace(candidate, turn=self._holds.turns(uid))
+        if snapshot.has_slot and not open_attempt(decision.status):
+            self._world.release(task)
+        self._world.offer(task, candidate)
+
+    async def _apply(
+        self, task: TaskObject, patch: dict[str, Any] | None, actions: tuple[Action, ...], *, urgent: bool
+    ) -> None:
+        if patch:
+            await self._writer.store_task(task, patch, urgent=urgent)
+        stored = self._world.task(task.meta.key)
+        if not stored or stored.meta.uid != task.meta.uid:
+            return
+        for action in actions:
+            await self._writer.act(stored, action)
+
+    # --- runs -----------------------------------------------------------------------------------------
+
+    def _run_work(self, key: WorkKey) -> _Work | None:
+        name = (key.namespace, key.name)
+        snapshot = self._world.run_snapshot(name)
+        if not snapshot:
+            self._run_written.pop(name, None)
+            return None
+        decision = decide_run(snapshot, now=clock.now())
+        free, ask_again = self._holds.allowance(key.namespace, decision.free)
+        self._world.grant(name, free=free)
+        work, due = self._run_write(snapshot, decision)
+        self._queue.schedule(key, min((one for one in (ask_again, due) if one is not None), default=None))
+        return work
+
+    def _run_write(self, snapshot: RunSnapshot, decision: RunDecision) -> tuple[_Work | None, float | None]:
+        """Return the write that is due now, or in how many seconds it will be."""
+        run = snapshot.run
+        if not decision.create and not status_patch(run.meta, stored=run.status, wanted=decision.status):
+            return None, None
+        since = clock.monotonic() - self._run_written.get(run.meta.key, float("-inf"))
+        if not decision.create and not decision.urgent and since < RUN_STATUS_SECONDS:
+            return None, RUN_STATUS_SECONDS - since
+        lane = Lane.START if decision.create else Lane.STATUS
+        return _Work(lane, self._write_run(run, decision)), None
+
+    async def _write_run(self, run: RunObject, decision: RunDecision) -> None:
+        status: BernsteinRunStatus = decision.status
+        if decision.create:
+            made = await self._writer.create_tasks(run, decision.create)
+            status = status.model_copy(update={"created_tasks": made.created_tasks})
+        patch = status_patch(run.meta, stored=run.status, wanted=status)
+        if patch:
+            await self._writer.store_run(run, patch)
+        self._run_written[run.meta.key] = clock.monotonic()
+
+
+def _lane_of(actions: tuple[Action, ...]) -> Lane:
+    if any(isinstance(action, StopPod | DeletePod) for action in actions):
+        return Lane.CONTROL
+    return Lane.START if any(isinstance(action, CreatePod) for action in actions) else Lane.STATUS
+
+
+def _seconds_until(wake: datetime | None, now: datetime, other: float | None) -> float | None:
+    waits = [(wake - now).total_seconds()] if wake else []
+    return min([*waits, *([other] if other is not None else [])], default=None)
+
+
+def _fields(key: WorkKey) -> dict[str, str]:
+    return {"kind": key.kind, "namespace": key.namespace, "object": key.name}

@@ -1,0 +1,118 @@
+"""Full and complete lists of our own kinds: at the start, and again and again as a check on the watches.
+
+The first decision waits for these lists and for nothing else. Afterwards kopf's watches bring the changes;
+but a watch can lose some, and never reports what was deleted while it was down. So every few minutes the
+versions of all objects are compared with what is known, which costs a fraction of a list, and whatever
+differs is read again.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import orjson
+
+from bernstein_operator.api.objects import Key
+from bernstein_operator.api.pod import Pod
+from bernstein_operator.kube.api import KubeApi
+from bernstein_operator.kube.errors import ApiError, NotFoundError
+from bernstein_operator.kube.lists import Listing, list_all, list_versions
+from bernstein_operator.kube.resources import PROFILES, RUNS, TASKS, Resource
+from bernstein_operator.world.world import World
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS: Final = (120.0, 240.0)
+_BACKOFF_SECONDS: Final = (0.5, 10.0)
+
+
+class Sync:
+    """Keeps the world complete; ``namespaces`` holds one empty text for the whole cluster."""
+
+    def __init__(self, api: KubeApi, world: World, *, namespaces: tuple[str, ...]) -> None:
+        self._api = api
+        self._world = world
+        self._namespaces = namespaces
+        self.complete = asyncio.Event()
+
+    async def run(self) -> None:
+        """List everything once, then check for ever."""
+        await self._until_done(self._list_everything)
+        self._world.recall_departed()
+        self.complete.set()
+        while True:
+            await asyncio.sleep(random.uniform(*CHECK_SECONDS))
+            await self._until_done(self._check)
+
+    async def _until_done(self, step: Callable[[], Any]) -> None:
+        backoff = _BACKOFF_SECONDS[0]
+        while True:
+            try:
+                await step()
+            except ApiError as error:
+                log.warning("list failed", extra={"error": str(error)})
+                await asyncio.sleep(backoff * random.uniform(0.5, 1.5))
+                backoff = min(backoff * 2, _BACKOFF_SECONDS[1])
+            else:
+                return
+
+    async def _list_everything(self) -> None:
+        # Runs before their tasks, profiles before both: each finds what it refers to.
+        for resource, put in self._kinds().items():
+            listing = await list_all(self._api, resource, namespaces=self._namespaces, decode=orjson.loads)
+            for raw in listing.items:
+                put(raw)
+
+    async def _check(self) -> None:
+        for resource, put in self._kinds().items():
+            # What is known must be read first: an object made after the list is missing from it, not gone.
+            known = self._world.versions(resource.kind)
+            found = await list_versions(self._api, resource, namespaces=self._namespaces)
+            newer = [key for key, version in found.items() if version > known.get(key, 0)]
+            for key in [*newer, *(key for key in known if key not in found)]:
+                await self._read(resource, key, put)
+
+    async def _read(self, resource: Resource, key: Key, put: Callable[[Mapping[str, Any]], None]) -> None:
+        try:
+            put(orjson.loads(await self._api.get(resource, *key)))
+        except NotFoundError:
+            self._drop(resource, key)
+
+    def _drop(self, resource: Resource, key: Key) -> None:
+        world = self._world
+        if resource is TASKS and (task := world.task(key)):
+            world.drop_task(task.meta)
+        if resource is RUNS and (run := world.run(key)):
+            world.drop_run(run.meta)
+        if resource is PROFILES and (profile := world.profile(key)):
+            world.drop_profile(profile.meta)
+
+    def _kinds(self) -> dict[Resource, Callable[[Mapping[str, Any]], None]]:
+        world = self._world
+        return {PROFILES: world.put_profile, RUNS: world.put_run, TASKS: world.put_task}
+
+
+class PodWatcher:
+    """Takes the reports of one namespace's informer into the world; an empty text means all namespaces."""
+
+    def __init__(self, world: World, namespace: str) -> None:
+        self._world = world
+        self._namespace = namespace
+
+    def seen(self, pod: Pod) -> None:
+        """Take note of a Pod as it is."""
+        self._world.seen(pod)
+
+    def gone(self, pod: Pod) -> None:
+        """Take note of a Pod's end."""
+        self._world.gone(pod)
+
+    def listed(self, listing: Listing[Pod]) -> None:
+        """Take note of all Pods, and of the end of those that the list lacks."""
+        for pod in listing.items:
+            self._world.seen(pod)
+        for pod in self._world.pods_missing_from(listing.items, version=listing.version):
+            if self._namespace in ("", pod.metadata.namespace):
+                self._world.gone(pod)

@@ -1,0 +1,243 @@
+"""Carries decisions out: every write that the operator makes, each of them safe to repeat.
+
+A status is stored before anything is done that it records, so whatever a crash interrupts is found again in
+it. A write that the API server refuses because somebody else wrote first is not forced: the object is read
+again and the decision made anew.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+import orjson
+
+from bernstein_operator.api.objects import RunObject, TaskObject
+from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
+from bernstein_operator.api.snapshot import Refusal
+from bernstein_operator.api.vocabulary import AdmittedReason
+from bernstein_operator.builders.envelope import envelope
+from bernstein_operator.builders.inline import inline_task
+from bernstein_operator.builders.patch import status_patch, stop_patch
+from bernstein_operator.builders.pod import PodPlan, envelope_config_map, pod
+from bernstein_operator.control.herald import Herald
+from bernstein_operator.control.holds import Holds
+from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, StopPod
+from bernstein_operator.decisions.refusal import can_never_be, malformed, refusal_of, taken_back
+from bernstein_operator.decisions.task import decide, decide_refused
+from bernstein_operator.kube.api import KubeApi
+from bernstein_operator.kube.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ConflictError,
+    NotFoundError,
+    RefusedError,
+    UnavailableError,
+)
+from bernstein_operator.kube.resources import CONFIG_MAPS, PODS, RUNS, TASKS, Resource
+from bernstein_operator.world.world import World
+
+_POD: Final = msgspec.json.Decoder(Pod)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The one who writes; ``clock`` gives the present moment."""
+
+    api: KubeApi
+    world: World
+    holds: Holds
+    herald: Herald
+    clock: Callable[[], datetime]
+    agent_image: str
+
+    async def store_task(self, task: TaskObject, patch: dict[str, Any], *, urgent: bool = False) -> None:
+        """Store a task's status.
+
+        Raises:
+            ConflictError: somebody else wrote first; the world has what they wrote.
+            ApiError: it could not be stored.
+        """
+        meta = task.meta
+        try:
+            answer = await self.api.patch(
+                TASKS, meta.namespace, meta.name, patch, subresource="status", urgent=urgent
+            )
+        except (ConflictError, NotFoundError):
+            await self.refresh_task(task)
+            raise
+        raw = orjson.loads(answer)
+        self.world.put_task(raw)
+        self.herald.task_stored(task, TaskObject.parse(raw))
+
+    async def store_run(self, run: RunObject, patch: dict[str, Any]) -> None:
+        """Store a run's status; raises as ``store_task`` does."""
+        meta = run.meta
+        try:
+            answer = await self.api.patch(RUNS, meta.namespace, meta.name, patch, subresource="status")
+        except (ConflictError, NotFoundError):
+            await self._refresh(RUNS, run.meta.namespace, run.meta.name, self.world.put_run)
+            raise
+        raw = orjson.loads(answer)
+        self.world.put_run(raw)
+        self.herald.run_stored(run, RunObject.parse(raw))
+
+    async def refresh_task(self, task: TaskObject) -> None:
+        """Read a task again; one that is gone leaves the world."""
+        meta = task.meta
+        if not await self._refresh(TASKS, meta.namespace, meta.name, self.world.put_task):
+            self.world.drop_task(meta)
+
+    async def act(self, task: TaskObject, action: Action) -> None:
+        """Carry one action out."""
+        match action:
+            case CreatePod():
+                await self._create_pod(task)
+            case StopPod(pod=target, stop=stop):
+                await self._stop_pod(target, stop)
+            case DeletePod(pod=target, force=force):
+                await self._delete_pod(target, force=force)
+
+    async def create_tasks(self, run: RunObject, entries: tuple[InlineTask, ...]) -> BernsteinRunStatus:
+        """Make inline tasks and return the run's status with those remembered that are there now."""
+        roster = self.world.roster(run.meta.key)
+        made: list[str] = []
+        roster.refused = ""
+        for entry in entries:
+            try:
+                await self._create_task(run, entry)
+            except RefusedError as error:
+                roster.refused = f"{entry.name}: {error.message}"
+            else:
+                made.append(entry.name)
+        created = (*run.status.created_tasks, *made)
+        return run.status.model_copy(update={"created_tasks": created})
+
+    # --- Pods -----------------------------------------------------------------------------------------
+
+    async def _create_pod(self, task: TaskObject) -> None:
+        plan = self._plan(task)
+        if not plan:
+            await self._roll_back(task, None)
+            return
+        meta = task.meta
+        try:
+            if plan.needs_config_map:
+                await self._create_envelope(plan)
+            answer = await self.api.create(PODS, meta.namespace, pod(plan))
+        except AlreadyExistsError:
+            answer = await self.api.get(PODS, meta.namespace, plan.attempt.pod_name)
+        except (RefusedError, NotFoundError) as error:
+            await self._refused(task, error)
+            return
+        found = _POD.decode(answer)
+        if found.task_uid != meta.uid:
+            text = f"A Pod {plan.attempt.pod_name!r} that is not this task's is in the way."
+            await self._take_back(task, Refusal(AdmittedReason.POD_NAME_CONFLICT, text))
+            return
+        self.holds.accepted(meta.namespace, meta.uid)
+        self.world.seen(found)
+
+    def _plan(self, task: TaskObject) -> PodPlan | None:
+        """Return what the Pod is made of; None where run or profile went away in this moment."""
+        run = self.world.run(task.run_key) if task.run_key else None
+        effective = task.effective(run.spec.task_defaults if run and run.spec else None)
+        if not (run and run.spec and effective and task.status.attempts):
+            return None
+        profile = self.world.profile((task.meta.namespace, effective.profile))
+        if not (profile and profile.spec):
+            return None
+        return PodPlan(
+            task=task,
+            effective=effective,
+            attempt=task.status.attempts[-1],
+            profile=profile.spec,
+            envelope=envelope(task, effective, run=run, profile=profile.spec).to_json(),
+            agent_image=self.agent_image,
+        )
+
+    async def _create_envelope(self, plan: PodPlan) -> None:
+        try:
+            await self.api.create(CONFIG_MAPS, plan.task.meta.namespace, envelope_config_map(plan))
+        except AlreadyExistsError:
+            # Made before a crash, from the same record: it says the same.
+            return
+
+    async def _refused(self, task: TaskObject, error: ApiError) -> None:
+        if can_never_be(error.status):
+            await self._fail(task, error)
+            return
+        refusal = refusal_of(error.message)
+        if not refusal:
+            raise UnavailableError(status=error.status, reason=error.reason, message=error.message)
+        await self._take_back(task, refusal)
+
+    async def _take_back(self, task: TaskObject, refusal: Refusal) -> None:
+        self.holds.refused(task.meta.namespace, task.meta.uid, refusal)
+        await self._roll_back(task, refusal)
+
+    async def _roll_back(self, task: TaskObject, refusal: Refusal | None) -> None:
+        """Store that the attempt was never begun, with what the task waits for now."""
+        snapshot = self.world.task_snapshot(task.meta.key, refusal=refusal)
+        if not snapshot or snapshot.task.meta.uid != task.meta.uid:
+            return
+        status = decide(taken_back(snapshot), now=self.clock()).status
+        patch = status_patch(snapshot.task.meta, stored=snapshot.task.status, wanted=status)
+        if patch:
+            await self.store_task(snapshot.task, patch)
+
+    async def _fail(self, task: TaskObject, error: ApiError) -> None:
+        snapshot = self.world.task_snapshot(task.meta.key, refusal=None)
+        if not snapshot:
+            return
+        outcome = malformed(error.message, now=self.clock())
+        status = decide_refused(snapshot, outcome, now=self.clock())
+        patch = status_patch(snapshot.task.meta, stored=snapshot.task.status, wanted=status)
+        if patch:
+            await self.store_task(snapshot.task, patch)
+
+    async def _stop_pod(self, target: Pod, stop: str) -> None:
+        meta = target.metadata
+        patch = stop_patch(target, stop=stop, now=self.clock())
+        try:
+            answer = await self.api.patch(PODS, meta.namespace, meta.name, patch, urgent=True)
+        except NotFoundError:
+            self.world.gone(target)
+        else:
+            self.world.seen(_POD.decode(answer))
+
+    async def _delete_pod(self, target: Pod, *, force: bool) -> None:
+        meta = target.metadata
+        grace = 0 if force or not target.scheduled else None
+        try:
+            answer = await self.api.delete(PODS, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace)
+        except (NotFoundError, ConflictError):
+            # ConflictError: another Pod has the name by now, so this one is gone.
+            self.world.gone(target)
+        else:
+            self.world.seen(_POD.decode(answer))
+
+    # --- tasks ----------------------------------------------------------------------------------------
+
+    async def _create_task(self, run: RunObject, entry: InlineTask) -> None:
+        body = inline_task(run, entry)
+        name = body["metadata"]["name"]
+        try:
+            answer = await self.api.create(TASKS, run.meta.namespace, body)
+        except AlreadyExistsError:
+            answer = await self.api.get(TASKS, run.meta.namespace, name)
+            if TaskObject.parse(orjson.loads(answer)).meta.controller_uid != run.meta.uid:
+                text = f"an AgentTask {name!r} that is not this run's is in the way"
+                raise RefusedError(status=409, reason="AlreadyExists", message=text) from None
+        self.world.put_task(orjson.loads(answer))
+
+    async def _refresh(
+        self, resource: Resource, namespace: str, name: str, put: Callable[[dict[str, Any]], None]
+    ) -> bool:
+        try:
+            put(orjson.loads(await self.api.get(resource, namespace, name)))
+        except NotFoundError:
+            return False
+        return True

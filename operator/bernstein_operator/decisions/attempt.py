@@ -1,0 +1,160 @@
+"""The life of one attempt: intent, Pod, start, end.
+
+An attempt is recorded before its Pod is asked for, under a name that can be computed again, and confirmed
+once the Pod has been seen. So whatever the operator was doing when it was killed, the record says which
+Pod may exist, and asking for it once more can't make a second one.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.names import pod_name
+from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.pod import Pod, Waiting
+from bernstein_operator.api.snapshot import Sighting
+from bernstein_operator.api.task import KEPT_ATTEMPTS, AgentTaskStatus, Attempt
+from bernstein_operator.api.vocabulary import AttemptReason
+from bernstein_operator.decisions.deadline import limit_of
+from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify
+from bernstein_operator.decisions.usage import facts, total
+
+SHOW_WAITING_AFTER: Final = timedelta(seconds=10)
+"""A Pod that hasn't started by then gets its reason shown; a plain one needs no such write."""
+
+
+def open_attempt(status: AgentTaskStatus) -> Attempt | None:
+    """Return the attempt that has begun and not ended, if there is one."""
+    last = status.attempts[-1] if status.attempts else None
+    return last if last and not last.end_time else None
+
+
+def begin(task: TaskObject, effective: EffectiveTask, *, now: datetime) -> AgentTaskStatus:
+    """Return the status that records the next attempt as begun."""
+    status, number = task.status, task.status.attempt + 1
+    attempt = Attempt(
+        number=number,
+        pod_name=pod_name(task=task.meta.name, task_uid=task.meta.uid, attempt=number),
+        profile=effective.profile,
+        intent_time=now,
+    )
+    changes = {
+        "attempt": number,
+        "attempts": (*status.attempts, attempt)[-KEPT_ATTEMPTS:],
+        "first_admitted_time": status.first_admitted_time or now,
+        "next_attempt_time": None,
+    }
+    return status.model_copy(update=changes)
+
+
+def rolled_back(status: AgentTaskStatus) -> AgentTaskStatus:
+    """Return the status without its open attempt, whose Pod the API server has definitely refused."""
+    first = status.attempt == 1
+    changes = {
+        "attempt": status.attempt - 1,
+        "attempts": status.attempts[:-1],
+        "first_admitted_time": None if first else status.first_admitted_time,
+    }
+    return status.model_copy(update=changes)
+
+
+def update(status: AgentTaskStatus, **changes: object) -> AgentTaskStatus:
+    """Return the status with the latest attempt changed."""
+    latest = status.attempts[-1].model_copy(update=changes)
+    return status.model_copy(update={"attempts": (*status.attempts[:-1], latest)})
+
+
+def confirm(status: AgentTaskStatus, pod: Pod) -> AgentTaskStatus:
+    """Return the status with the Pod's identity, and the agent's start where it has started."""
+    node = pod.spec.node_name or None
+    return update(status, pod_uid=pod.metadata.uid, node=node, start_time=pod.started_at)
+
+
+def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTaskStatus:
+    """Return the status with the open attempt ended as ``outcome`` says, and its spend added."""
+    confirmed = confirm(status, pod) if pod else status
+    result = outcome.result
+    ended = update(
+        confirmed,
+        end_time=outcome.ended_at,
+        exit_code=outcome.exit_code,
+        result_class=str(outcome.result_class),
+        reason=outcome.reason,
+        message=outcome.message[:1024] or None,
+        **(facts(result) if result else {}),
+    )
+    if not result:
+        return ended
+    summary = result.summary[:1024] or status.summary
+    spent = total(status.usage, ended.attempts[-1].usage)
+    return ended.model_copy(update={"summary": summary, "usage": spent})
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """That the open attempt is over, and the Pod it had, if one was ever seen."""
+
+    outcome: Outcome
+    pod: Pod | None
+
+
+def find_end(
+    attempt: Attempt,
+    sighting: Sighting | None,
+    *,
+    effective: EffectiveTask,
+    has_repository: bool,
+    now: datetime,
+) -> Ended | None:
+    """Return how the open attempt ended, or None while it goes on."""
+    if not sighting:
+        return Ended(_vanished(now), None) if attempt.pod_uid else None
+    pod = sighting.pod
+    if pod.ended or sighting.gone:
+        timeout = timedelta(seconds=effective.timeout_seconds)
+        outcome = classify(pod, gone=sighting.gone, timeout=timeout, has_repository=has_repository, now=now)
+        return Ended(outcome, pod)
+    hopeless = _hopeless(pod, effective, now=now)
+    return Ended(hopeless, pod) if hopeless else None
+
+
+def waiting_text(pod: Pod, *, now: datetime) -> str:
+    """Return what keeps a Pod from starting, once it has taken long enough to be worth a word."""
+    created = pod.metadata.creation_timestamp or now
+    waiting = pod.waiting
+    if not waiting or pod.started_at or now - created < SHOW_WAITING_AFTER:
+        return ""
+    return _told(waiting)
+
+
+def _hopeless(pod: Pod, effective: EffectiveTask, *, now: datetime) -> Outcome | None:
+    """Say why a Pod that hasn't started never will, or has taken too long; it leaves nothing to wait for."""
+    if pod.started_at:
+        return None
+    waiting = pod.waiting
+    if waiting and waiting.reason in IMPOSSIBLE_IMAGE:
+        return _never_started(ResultClass.CONTRACT, AttemptReason.IMAGE_IMPOSSIBLE, _told(waiting), now)
+    if now < limit_of(pod, effective, now=now).at:
+        return None
+    seconds = effective.start_timeout_seconds
+    text = f"The agent container did not start within startTimeoutSeconds ({seconds} s)."
+    if waiting:
+        text = f"{text} {_told(waiting)}"
+    return _never_started(ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text, now)
+
+
+def _never_started(result_class: ResultClass, reason: str, message: str, now: datetime) -> Outcome:
+    return Outcome(result_class, reason, message, exit_code=None, ended_at=now, result=None)
+
+
+def _vanished(now: datetime) -> Outcome:
+    text = "Its Pod vanished before its end was seen."
+    return Outcome(ResultClass.DISRUPTION, AttemptReason.POD_DELETED, text, None, now, None)
+
+
+def _told(waiting: Waiting) -> str:
+    # The kubelet alternates between the two words for one and the same failing pull.
+    reason = "ImagePullBackOff" if waiting.reason == "ErrImagePull" else waiting.reason
+    return f"{reason}: {waiting.message}" if waiting.message else reason

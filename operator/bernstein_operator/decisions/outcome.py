@@ -1,0 +1,192 @@
+"""How an attempt ended, read from its Pod.
+
+Several parties have a say: the operator that stopped it, the kernel, the node, the kubelet, and last the
+agent's own result. They are asked in that order, because an agent that was killed can't know why, and what
+an agent writes can't widen what it may do.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from bernstein_agent.contract import ContractError, Result, ResultClass, parse_result
+from bernstein_operator.api.pod import Pod, PodPhase, Terminated
+from bernstein_operator.api.vocabulary import AttemptReason
+
+IMPOSSIBLE_IMAGE: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
+"""Waiting reasons that no amount of time heals."""
+
+_DISRUPTIONS: Final = frozenset(
+    {"Evicted", "Preempting", "Terminated", "Shutdown", "NodeLost", "NodeShutdown"}
+)
+_REFUSALS: Final = ("OutOf", "NodeAffinity", "UnexpectedAdmissionError", "NodeUnschedulable", "NodePorts")
+_SYSEXITS: Final = range(64, 79)
+_SIGKILLED: Final = 137
+_CLAIMABLE: Final = frozenset(
+    {
+        ResultClass.SUCCESS,
+        ResultClass.BUSINESS,
+        ResultClass.AGENT,
+        ResultClass.DEADLINE,
+        ResultClass.CONTRACT,
+        ResultClass.TRANSIENT,
+        ResultClass.OOM,
+        ResultClass.CAPACITY,
+        ResultClass.DISRUPTION,
+        ResultClass.ABANDONED,
+    }
+)
+"""What an agent's result may say of itself; whatever else it says counts as a failure of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An attempt's end.
+
+    Attributes:
+        result_class: what it counts as.
+        reason: CamelCase, for conditions and scripts.
+        message: one line for people.
+        exit_code: the agent container's, None where it never ended by itself.
+        ended_at: when.
+        result: the runner's own word, where it could be read.
+    """
+
+    result_class: ResultClass
+    reason: str
+    message: str
+    exit_code: int | None
+    ended_at: datetime
+    result: Result | None
+
+
+def classify(pod: Pod, *, gone: bool, timeout: timedelta, has_repository: bool, now: datetime) -> Outcome:
+    """Say how the attempt of ``pod`` ended; the Pod is over, or ``gone`` from the cluster.
+
+    ``timeout`` is what the agent had, from its container's start.
+    """
+    ended = pod.agent.terminated
+    result = _read(pod, ended)
+    verdict = next(_verdicts(pod, ended, result=result, gone=gone, timeout=timeout, repo=has_repository))
+    result_class, reason, message = verdict
+    return Outcome(
+        result_class=result_class,
+        reason=reason,
+        message=message,
+        exit_code=ended.exit_code if ended else None,
+        ended_at=(ended.finished_at if ended else None) or now,
+        result=result,
+    )
+
+
+_Verdict: TypeAlias = tuple[ResultClass, str, str]
+
+
+def _verdicts(
+    pod: Pod, ended: Terminated | None, *, result: Result | None, gone: bool, timeout: timedelta, repo: bool
+) -> Iterator[_Verdict]:
+    """Yield what each party says, the strongest first; the last one always says something."""
+    finished_in_time = bool(ended and result) and _within(ended, timeout=timeout)
+    if pod.stop_class and not finished_in_time:
+        yield _stopped(pod.stop_class)
+    if _killed_for_memory(pod):
+        yield ResultClass.OOM, AttemptReason.OOM_KILLED, "The container used more memory than its limit."
+    yield from _node_says(pod, ended, gone=gone)
+    if pod.status.reason == AttemptReason.DEADLINE_EXCEEDED and not finished_in_time:
+        yield _stopped(ResultClass.DEADLINE if pod.started_at else AttemptReason.START_TIMEOUT)
+    if ended and result:
+        yield _claimed(result, ended, repo=repo)
+    yield _without_result(pod, ended)
+
+
+def _within(ended: Terminated | None, *, timeout: timedelta) -> bool:
+    """Whether the agent finished by itself inside its time: such a result stands, however late it is seen."""
+    if not (ended and ended.started_at and ended.finished_at and ended.exit_code == 0):
+        return False
+    return ended.finished_at - ended.started_at < timeout
+
+
+def _stopped(stop: str) -> _Verdict:
+    match stop:
+        case ResultClass.DEADLINE:
+            return ResultClass.DEADLINE, AttemptReason.DEADLINE_EXCEEDED, "Stopped at its timeoutSeconds."
+        case AttemptReason.START_TIMEOUT:
+            text = "Its agent container did not start within startTimeoutSeconds."
+            return ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text
+        case AttemptReason.RUN_GONE:
+            return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
+        case AttemptReason.IMAGE_IMPOSSIBLE:
+            return ResultClass.CONTRACT, AttemptReason.IMAGE_IMPOSSIBLE, "Its image can never be had."
+        case _:
+            return ResultClass.CANCELLED, AttemptReason.CANCELLED, "Stopped on request."
+
+
+def _killed_for_memory(pod: Pod) -> bool:
+    states = (pod.agent.terminated, pod.runner.terminated)
+    return any(state and state.reason == AttemptReason.OOM_KILLED for state in states)
+
+
+def _node_says(pod: Pod, ended: Terminated | None, *, gone: bool) -> Iterator[_Verdict]:
+    reason, text = pod.status.reason, pod.status.message
+    disruption = ResultClass.DISRUPTION
+    if reason in _DISRUPTIONS:
+        yield disruption, AttemptReason.EVICTED, f"{reason}: {text}" if text else reason
+    if pod.disrupted:
+        yield disruption, AttemptReason.EVICTED, pod.disrupted.message or pod.disrupted.reason
+    if pod.status.phase == PodPhase.FAILED and reason.startswith(_REFUSALS) and not ended:
+        yield disruption, AttemptReason.KUBELET_REFUSED, f"{reason}: {text}" if text else reason
+    succeeded = ended and ended.exit_code == 0
+    if (gone or pod.metadata.deletion_timestamp) and not succeeded:
+        yield disruption, AttemptReason.POD_DELETED, "Its Pod was deleted while it ran."
+
+
+def _claimed(result: Result, ended: Terminated, *, repo: bool) -> _Verdict:
+    """Take the agent's own word as far as it goes."""
+    if result.result_class not in _CLAIMABLE:
+        return ResultClass.AGENT, result.reason, result.message
+    if result.result_class is not ResultClass.SUCCESS:
+        return result.result_class, result.reason, result.message
+    if ended.exit_code != 0:
+        text = f"The agent claimed success and exited with {ended.exit_code}."
+        return ResultClass.AGENT, AttemptReason.NON_ZERO_EXIT, text
+    if repo and result.head_after in (None, "", result.head_before):
+        return ResultClass.BUSINESS, AttemptReason.NO_COMMIT, "The agent left no new commit."
+    return ResultClass.SUCCESS, AttemptReason.COMPLETED, result.message
+
+
+def _without_result(pod: Pod, ended: Terminated | None) -> _Verdict:
+    code = ended.exit_code if ended else None
+    if code is None:
+        return _never_ran(pod)
+    text = f"The agent container ended with exit code {code} and no readable result."
+    if code in _SYSEXITS:
+        return ResultClass.CONTRACT, AttemptReason.RESULT_MISSING, text
+    if code == _SIGKILLED:
+        return ResultClass.TRANSIENT, AttemptReason.RESULT_MISSING, f"{text} The system killed it."
+    return ResultClass.AGENT, AttemptReason.RESULT_MISSING, text
+
+
+def _never_ran(pod: Pod) -> _Verdict:
+    runner = pod.runner.terminated
+    if runner and runner.exit_code:
+        text = f"The init container ended with exit code {runner.exit_code}. {runner.message}".strip()
+        is_contract = runner.exit_code in _SYSEXITS
+        return (
+            (ResultClass.CONTRACT if is_contract else ResultClass.TRANSIENT),
+            AttemptReason.RESULT_MISSING,
+            text,
+        )
+    text = pod.status.message or "The Pod ended and its kubelet reported no agent container."
+    return ResultClass.TRANSIENT, pod.status.reason or AttemptReason.RESULT_MISSING, text
+
+
+def _read(pod: Pod, ended: Terminated | None) -> Result | None:
+    """Return the runner's result if it is there, can be read, and is about this very Pod."""
+    if not ended or not ended.message:
+        return None
+    try:
+        result = parse_result(ended.message)
+    except ContractError:
+        return None
+    return result if result.subject.id == pod.metadata.name else None

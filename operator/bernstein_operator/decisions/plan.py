@@ -1,0 +1,74 @@
+"""What decisions ask for: frozen values that say what to write and to whom, carried out elsewhere."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
+from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.decisions.admission import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePod:
+    """Create the Pod of the attempt that status records as begun; safe to ask for again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopPod:
+    """Ask a Pod to end within its grace period and keep it, with ``stop`` as the reason on record."""
+
+    pod: Pod
+    stop: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """Remove a Pod; ``force`` where nobody is left who could confirm its end."""
+
+    pod: Pod
+    force: bool = False
+
+
+Action: TypeAlias = CreatePod | StopPod | DeletePod
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDecision:
+    """What is to become of a task.
+
+    Attributes:
+        status: its status as it should be; equal to the stored one where there is nothing to write.
+        actions: what to do once the status is stored, in order.
+        candidate: set where the task waits for nothing but a slot.
+        wake: when to look again if nothing happens before.
+    """
+
+    status: AgentTaskStatus
+    actions: tuple[Action, ...] = ()
+    candidate: Candidate | None = None
+    wake: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunDecision:
+    """What is to become of a run.
+
+    Attributes:
+        status: its status as it should be.
+        urgent: whether the write can't wait for the next of its regular ones.
+        create: inline tasks to make.
+        free: how many further agents may start now.
+    """
+
+    status: BernsteinRunStatus
+    urgent: bool = False
+    create: tuple[InlineTask, ...] = ()
+    free: int = 0
+
+
+def earliest(moments: Iterable[datetime | None]) -> datetime | None:
+    """Return the first of the moments that are set."""
+    return min((moment for moment in moments if moment), default=None)

@@ -1,0 +1,171 @@
+"""What is to become of a run: its phase, how many further agents may start, and which tasks to make.
+
+A run is over when none of its tasks can move any more, whatever that means for each of them; it never
+waits for a task that has no way forward.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from bernstein_operator.api.conditions import find
+from bernstein_operator.api.run import (
+    BernsteinRunSpec,
+    BernsteinRunStatus,
+    ConcurrencyStatus,
+    InlineTask,
+    TaskCounts,
+)
+from bernstein_operator.api.snapshot import RunSnapshot
+from bernstein_operator.api.task import CancelRequest
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionType, RunPhase, RunReason, TaskPhase
+from bernstein_operator.decisions.admission import configured_ceiling
+from bernstein_operator.decisions.conditions import Standing, merge, run_conditions, stalled
+from bernstein_operator.decisions.plan import RunDecision
+
+_MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
+_BUSY: Final[dict[str, str]] = {RunReason.AT_CEILING: RunReason.TASKS_ACTIVE}
+"""Reasons that take turns with every slot that is freed and filled; the change is no news."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A run's phase, and why."""
+
+    phase: RunPhase
+    standing: Standing
+
+
+def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
+    """Say what is to become of a run. No side effects."""
+    run = snapshot.run
+    if run.meta.deletion_timestamp:
+        return RunDecision(status=run.status)
+    if run.spec is None or run.invalid:
+        return _invalid(snapshot, now=now)
+    ceiling = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=snapshot.operator_limit)
+    create = _missing(run.spec, run.status) if not _closing(snapshot) else ()
+    verdict = _verdict(snapshot, run.spec, ceiling=ceiling, more=bool(create))
+    status = _status(snapshot, verdict, ceiling=ceiling, now=now)
+    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING)
+    return RunDecision(
+        status=status,
+        urgent=_told(status) != _told(run.status),
+        create=create,
+        free=max(0, ceiling - snapshot.live) if starts else 0,
+    )
+
+
+def _closing(snapshot: RunSnapshot) -> bool:
+    return snapshot.run.cancelled or snapshot.run.status.phase in ENDED_RUN_PHASES
+
+
+def _missing(spec: BernsteinRunSpec, status: BernsteinRunStatus) -> tuple[InlineTask, ...]:
+    """Return the inline tasks that were never made; one that was made and deleted isn't made again."""
+    created = frozenset(status.created_tasks)
+    return tuple(task for task in spec.tasks if task.name not in created)
+
+
+def _verdict(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, more: bool) -> _Verdict:
+    stored = snapshot.run.status
+    if stored.phase in ENDED_RUN_PHASES:
+        return _Verdict(stored.phase, _said_before(stored))
+    if snapshot.run.cancelled:
+        return _cancelled(snapshot)
+    if not more and _is_over(snapshot):
+        return _ended(snapshot)
+    if spec.suspend:
+        text = f"spec.suspend: nothing starts; {snapshot.live} live agents go on."
+        return _Verdict(RunPhase.PAUSED, Standing(RunReason.SUSPENDED, text))
+    started = bool(stored.start_time or snapshot.live)
+    return _Verdict(RunPhase.RUNNING if started else RunPhase.PENDING, _progress(snapshot, ceiling=ceiling))
+
+
+def _is_over(snapshot: RunSnapshot) -> bool:
+    moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck
+    return sum(snapshot.phases.values()) > 0 and moving == 0 and snapshot.live == 0
+
+
+def _ended(snapshot: RunSnapshot) -> _Verdict:
+    counts = {phase: count for phase, count in snapshot.phases.items() if count}
+    text = ", ".join(f"{count} {phase}" for phase, count in sorted(counts.items()))
+    if set(counts) == {TaskPhase.SUCCEEDED}:
+        return _Verdict(RunPhase.SUCCEEDED, Standing(RunReason.ALL_SUCCEEDED, f"{text}."))
+    return _Verdict(RunPhase.FAILED, Standing(RunReason.TASKS_FAILED, f"{text}."))
+
+
+def _cancelled(snapshot: RunSnapshot) -> _Verdict:
+    unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING)
+    if unsettled or snapshot.live:
+        text = f"Cancelled by annotation; {snapshot.live} agents are being stopped."
+        return _Verdict(RunPhase.DRAINING, Standing(RunReason.DRAINING, text))
+    return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, "Cancelled by annotation."))
+
+
+def _progress(snapshot: RunSnapshot, *, ceiling: int) -> Standing:
+    """Say why no more agents are live: the run speaks for all its tasks that wait for nothing but a slot."""
+    if snapshot.refused:
+        return Standing(RunReason.TASK_CREATION_REFUSED, snapshot.refused)
+    if not sum(snapshot.phases.values()):
+        return Standing(RunReason.NO_TASKS, "The run has no task yet; it doesn't end without one.")
+    if ceiling == 0:
+        return Standing(RunReason.CEILING_ZERO, "concurrency.maxAgents is 0: nothing starts.")
+    if snapshot.waiting and snapshot.live >= ceiling:
+        return Standing(RunReason.AT_CEILING, f"All {ceiling} slots are held; further tasks queue.")
+    return Standing(RunReason.TASKS_ACTIVE, "")
+
+
+def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: datetime) -> BernsteinRunStatus:
+    stored, meta = snapshot.run.status, snapshot.run.meta
+    ended = verdict.phase in ENDED_RUN_PHASES
+    was_suspended = find(stored.conditions, ConditionType.SUSPENDED) is not None
+    wanted = run_conditions(verdict.phase, verdict.standing, was_suspended=was_suspended)
+    request = CancelRequest(time=now) if snapshot.run.cancelled and not ended else None
+    changes = {
+        "observed_generation": meta.generation,
+        "phase": verdict.phase,
+        "start_time": stored.start_time or (now if snapshot.live else None),
+        "completion_time": stored.completion_time or (now if ended else None),
+        "cancel_requested": stored.cancel_requested or request,
+        "concurrency": ConcurrencyStatus(configured=ceiling, effective=ceiling, live=snapshot.live),
+        "tasks": _counts(snapshot),
+        "conditions": merge(stored.conditions, wanted, generation=meta.generation, now=now),
+    }
+    return stored.model_copy(update=changes)
+
+
+def _counts(snapshot: RunSnapshot) -> TaskCounts:
+    by_field = {
+        "pending": TaskPhase.PENDING,
+        "running": TaskPhase.RUNNING,
+        "succeeded": TaskPhase.SUCCEEDED,
+        "failed": TaskPhase.FAILED,
+        "cancelled": TaskPhase.CANCELLED,
+        "abandoned": TaskPhase.ABANDONED,
+        "blocked_by_failure": TaskPhase.BLOCKED_BY_FAILURE,
+        "blocked_by_abandon": TaskPhase.BLOCKED_BY_ABANDON,
+    }
+    counts = {name: snapshot.phases.get(phase, 0) for name, phase in by_field.items()}
+    return TaskCounts(total=sum(snapshot.phases.values()), **counts)
+
+
+def _told(status: BernsteinRunStatus) -> tuple[object, ...]:
+    """Return the part of a status whose change people wait for; mere counts are written now and then."""
+    said = tuple((one.type, one.status, _BUSY.get(one.reason, one.reason)) for one in status.conditions)
+    return status.phase, status.start_time, status.observed_generation, status.cancel_requested, said
+
+
+def _said_before(status: BernsteinRunStatus) -> Standing:
+    for kind in (ConditionType.COMPLETE, ConditionType.FAILED):
+        found = find(status.conditions, kind)
+        if found:
+            return Standing(found.reason, found.message)
+    return Standing()
+
+
+def _invalid(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
+    run = snapshot.run
+    wanted = stalled(RunReason.INVALID_SPEC, run.invalid)
+    conditions = merge(run.status.conditions, wanted, generation=run.meta.generation, now=now)
+    changes = {"conditions": conditions, "observed_generation": run.meta.generation}
+    return RunDecision(status=run.status.model_copy(update=changes), urgent=True)

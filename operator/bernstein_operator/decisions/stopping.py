@@ -1,0 +1,78 @@
+"""How a Pod is brought to its end: asked first, then removed, then removed by force.
+
+Asking is one patch that lowers the Pod's activeDeadlineSeconds: the kubelet then sends SIGTERM, keeps the
+grace period, and the Pod stays with its logs and its last word. Deleting is for Pods that nobody would end
+otherwise, and for those that belong to no attempt that goes on.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.snapshot import TaskSnapshot
+from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.vocabulary import AttemptReason, TaskPhase
+from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.decisions.deadline import limit_of, overdue_since
+from bernstein_operator.decisions.plan import Action, DeletePod, StopPod
+
+RUN_GONE_GRACE: Final = timedelta(seconds=60)
+"""So long agents of a run that was deleted go on, in case it is applied again at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What to do now, and when to look again."""
+
+    actions: tuple[Action, ...] = ()
+    moments: tuple[datetime | None, ...] = ()
+
+
+def keep_limits(
+    status: AgentTaskStatus, pod: Pod, snapshot: TaskSnapshot, task: EffectiveTask, *, now: datetime
+) -> Ending:
+    """Say what to do with the Pod of an attempt that goes on."""
+    if pod.stop_class or pod.metadata.deletion_timestamp:
+        return _urge(pod, now=now)
+    limit = limit_of(pod, task, now=now)
+    gone_at = snapshot.run_gone_since + RUN_GONE_GRACE if snapshot.run_gone_since else None
+    if status.phase is TaskPhase.CANCELLED:
+        return Ending((StopPod(pod, AttemptReason.CANCELLED),))
+    if gone_at and now >= gone_at:
+        return Ending((StopPod(pod, AttemptReason.RUN_GONE),))
+    if limit.started and now >= limit.at:
+        return Ending((StopPod(pod, ResultClass.DEADLINE),))
+    return Ending(moments=(limit.at, gone_at))
+
+
+def clear_away(status: AgentTaskStatus, snapshot: TaskSnapshot, *, now: datetime) -> Ending:
+    """Say how to end Pods that belong to no open attempt: late ones, and ones whose agent is done."""
+    attempt = open_attempt(status)
+    kept = attempt.pod_name if attempt else ""
+    strays = [one.pod for one in snapshot.sightings if one.live and one.pod.metadata.name != kept]
+    endings = [_end_stray(pod, now=now) for pod in strays]
+    actions = tuple(action for ending in endings for action in ending.actions)
+    return Ending(actions, tuple(moment for ending in endings for moment in ending.moments))
+
+
+def _urge(pod: Pod, *, now: datetime) -> Ending:
+    """Say what to do with a Pod that was told to end: nothing, until it has taken too long."""
+    deleting = pod.metadata.deletion_timestamp is not None
+    if not pod.scheduled and not deleting:
+        # No kubelet has it, so nobody would ever end it.
+        return Ending((DeletePod(pod),))
+    overdue = overdue_since(pod, stopped_at=pod.stopped_at or now)
+    if overdue and now >= overdue:
+        return Ending((DeletePod(pod, force=deleting),))
+    return Ending(moments=(overdue,))
+
+
+def _end_stray(pod: Pod, *, now: datetime) -> Ending:
+    if pod.stop_class or pod.metadata.deletion_timestamp:
+        return _urge(pod, now=now)
+    if pod.ended:
+        return Ending((StopPod(pod, AttemptReason.COMPLETED),))
+    return Ending((DeletePod(pod),))

@@ -1,0 +1,109 @@
+"""What a task without a running attempt waits for: the first gate that is shut, told in plain words.
+
+The gates stand in the order in which a person would want to hear of them: what can't heal by itself first,
+then what other tasks must do, then what only takes time. A task that passes them all waits for a slot.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.snapshot import TaskSnapshot
+from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, AdmittedReason
+from bernstein_operator.decisions.dependencies import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A gate that is shut.
+
+    Attributes:
+        reason: of the Admitted condition.
+        message: the same for people.
+        until: when it opens by itself, where that is known.
+    """
+
+    reason: AdmittedReason
+    message: str
+    until: datetime | None = None
+
+
+def first_gate(
+    snapshot: TaskSnapshot,
+    status: AgentTaskStatus,
+    effective: EffectiveTask,
+    verdict: Verdict,
+    *,
+    now: datetime,
+) -> Gate | None:
+    """Return the first gate that is shut, None for a task that waits for nothing but a slot."""
+    return next(_gates(snapshot, status, effective, verdict, now=now), None)
+
+
+def invalid_gate(snapshot: TaskSnapshot) -> Gate | None:
+    """Return the gate of a task that can't be understood."""
+    task = snapshot.task
+    if task.invalid:
+        return Gate(AdmittedReason.INVALID_SPEC, task.invalid)
+    if snapshot.name_taken_by:
+        text = f"spec.name: {task.name!r} is the name of {snapshot.name_taken_by!r}, which is older."
+        return Gate(AdmittedReason.INVALID_SPEC, text)
+    return None
+
+
+def _gates(
+    snapshot: TaskSnapshot,
+    status: AgentTaskStatus,
+    effective: EffectiveTask,
+    verdict: Verdict,
+    *,
+    now: datetime,
+) -> Iterator[Gate]:
+    yield from _run_gates(snapshot, effective)
+    if snapshot.cycle:
+        yield Gate(AdmittedReason.INVALID_GRAPH, _cycle_text(snapshot.cycle))
+    if verdict.waits_for:
+        yield Gate(AdmittedReason.DEPENDENCY_PENDING, _dependency_text(verdict), verdict.until)
+    if effective.suspend:
+        yield Gate(AdmittedReason.SUSPENDED, "spec.suspend of the task holds it back.")
+    yield from _time_gates(snapshot, status, now=now)
+    yield from _profile_gates(snapshot, effective)
+
+
+def _run_gates(snapshot: TaskSnapshot, effective: EffectiveTask) -> Iterator[Gate]:
+    if not snapshot.run:
+        yield Gate(AdmittedReason.RUN_NOT_FOUND, f"There is no BernsteinRun {effective.run!r}.")
+    elif snapshot.run.status.phase in ENDED_RUN_PHASES:
+        text = f"The run ended as {snapshot.run.status.phase} before this task could start."
+        yield Gate(AdmittedReason.RUN_ENDED, text)
+
+
+def _time_gates(snapshot: TaskSnapshot, status: AgentTaskStatus, *, now: datetime) -> Iterator[Gate]:
+    at = status.next_attempt_time
+    if at and now < at:
+        text = f"The next attempt starts at {at:%Y-%m-%dT%H:%M:%SZ} or later."
+        yield Gate(AdmittedReason.BACKING_OFF, text, at)
+    if any(sighting.live for sighting in snapshot.sightings):
+        yield Gate(AdmittedReason.BACKING_OFF, "The previous attempt's Pod has not ended yet.")
+
+
+def _profile_gates(snapshot: TaskSnapshot, effective: EffectiveTask) -> Iterator[Gate]:
+    if not snapshot.profile:
+        text = f"There is no AgentProfile {effective.profile!r} in this namespace."
+        yield Gate(AdmittedReason.PROFILE_NOT_FOUND, text)
+    elif snapshot.profile.invalid:
+        text = f"The AgentProfile {effective.profile!r} is invalid: {snapshot.profile.invalid}"
+        yield Gate(AdmittedReason.PROFILE_NOT_FOUND, text)
+
+
+def _cycle_text(cycle: tuple[str, ...]) -> str:
+    return f"The tasks depend on each other in a circle: {' → '.join((*cycle, cycle[0]))}."
+
+
+def _dependency_text(verdict: Verdict) -> str:
+    text = f"Waits for {', '.join(verdict.waits_for)}."
+    if not verdict.unknown:
+        return text
+    return f"{text} No task of the run is called {', '.join(verdict.unknown)} yet."

@@ -1,0 +1,78 @@
+"""Writes events, beside the work and never in its way.
+
+Each event's name is made of what it tells, so one that was sent before is answered with 409 and is done. A
+post that fails is tried a few times and then dropped: events are for people, status is the record.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bernstein_operator.kube.api import KubeApi
+from bernstein_operator.kube.errors import AlreadyExistsError, ApiError, NotFoundError, RefusedError
+from bernstein_operator.kube.resources import EVENTS
+
+log = logging.getLogger(__name__)
+
+_CAPACITY: Final = 10_000
+_TRIES: Final = 5
+_PAUSE_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """An event on its way."""
+
+    namespace: str
+    body: dict[str, Any]
+
+
+class Recorder:
+    """Posts events in the background, in the order in which they were handed in."""
+
+    def __init__(self, api: KubeApi) -> None:
+        self._api = api
+        self._queue: asyncio.Queue[Parcel] = asyncio.Queue(_CAPACITY)
+        self._may_not: set[str] = set()
+
+    def post(self, namespace: str, body: dict[str, Any]) -> None:
+        """Hand in an event; returns at once."""
+        try:
+            self._queue.put_nowait(Parcel(namespace, body))
+        except asyncio.QueueFull:
+            log.warning("event dropped: too many wait", extra={"reason": body["reason"]})
+
+    async def run(self) -> None:
+        """Post until cancelled."""
+        while True:
+            parcel = await self._queue.get()
+            try:
+                await self._deliver(parcel)
+            finally:
+                self._queue.task_done()
+
+    async def flush(self) -> None:
+        """Return once everything handed in so far was sent or dropped."""
+        await self._queue.join()
+
+    async def _deliver(self, parcel: Parcel) -> None:
+        for attempt in range(1, _TRIES + 1):
+            try:
+                await self._api.create(EVENTS, parcel.namespace, parcel.body)
+            except AlreadyExistsError:
+                return
+            except (RefusedError, NotFoundError) as error:
+                self._tell_once(parcel, error)
+                return
+            except ApiError:
+                await asyncio.sleep(_PAUSE_SECONDS * attempt)
+            else:
+                return
+        log.warning("event dropped", extra={"reason": parcel.body["reason"], "namespace": parcel.namespace})
+
+    def _tell_once(self, parcel: Parcel, error: ApiError) -> None:
+        if error.message in self._may_not:
+            return
+        self._may_not.add(error.message)
+        log.warning("event refused", extra={"namespace": parcel.namespace, "error": error.message})

@@ -1,0 +1,155 @@
+"""Wiring, nothing else: who knows whom, and what starts and stops in which order."""
+
+import argparse
+import asyncio
+import logging
+import platform
+import sys
+from collections.abc import Coroutine
+from typing import Any, Final
+
+import kopf
+
+from bernstein_operator import __version__
+from bernstein_operator.api.names import COMPONENT_AGENT, LABEL_COMPONENT, MANAGED_BY
+from bernstein_operator.control import clock
+from bernstein_operator.control.controller import Controller, Marks
+from bernstein_operator.control.herald import Herald
+from bernstein_operator.control.holds import Holds
+from bernstein_operator.control.queue import WorkQueue
+from bernstein_operator.control.sync import PodWatcher, Sync
+from bernstein_operator.control.writer import Writer
+from bernstein_operator.handlers.ear import listen
+from bernstein_operator.handlers.http import HttpServer
+from bernstein_operator.handlers.shell import attach
+from bernstein_operator.kube.api import KubeApi
+from bernstein_operator.kube.connection import Connection, connect
+from bernstein_operator.kube.gate import Gate
+from bernstein_operator.kube.informer import PodInformer
+from bernstein_operator.kube.recorder import Recorder
+from bernstein_operator.settings import Settings, from_environment
+from bernstein_operator.telemetry import logs, metrics
+from bernstein_operator.world.world import World
+
+log = logging.getLogger(__name__)
+
+AGENT_PODS: Final = f"app.kubernetes.io/managed-by={MANAGED_BY},{LABEL_COMPONENT}={COMPONENT_AGENT}"
+STUCK_AFTER_SECONDS: Final = 120.0
+DRAIN_SECONDS: Final = 10.0
+
+
+class Operator:
+    """All parts of the operator, made once and tied together."""
+
+    def __init__(self, settings: Settings, connection: Connection) -> None:
+        self._queue = WorkQueue(clock.monotonic)
+        holds = Holds(clock.monotonic)
+        self.world = World(Marks(self._queue, holds), clock=clock.now, operator_limit=settings.max_agents)
+        agent = f"bernstein-operator/{__version__}"
+        self._api = KubeApi(connection, user_agent=agent, gate=Gate(clock.monotonic))
+        self._recorder = Recorder(self._api)
+        self._herald = Herald(self._recorder, instance=settings.identity)
+        writer = Writer(self._api, self.world, holds, self._herald, clock.now, settings.agent_image)
+        self._controller = Controller(self.world, self._queue, holds, writer)
+        self._sync = Sync(self._api, self.world, namespaces=settings.namespaces)
+        self._informers = [
+            PodInformer(self._api, PodWatcher(self.world, one), namespace=one, selector=AGENT_PODS)
+            for one in settings.namespaces
+        ]
+        self._http = HttpServer(
+            settings.http_port, alive=self._alive, ready=self._ready, observe=self._observe
+        )
+        self._background: list[asyncio.Task[None]] = []
+        self.failed = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start everything; deciding waits until all lists are complete."""
+        metrics.BUILD_INFO.labels(__version__, platform.python_version()).set(1)
+        await self._http.start()
+        jobs = [self._sync.run(), self._recorder.run(), *(one.run() for one in self._informers)]
+        self._background = [self._spawn(job) for job in (*jobs, self._decide())]
+
+    async def stop(self) -> None:
+        """Finish the writes that are under way, then stop everything."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        try:
+            await asyncio.wait_for(self._controller.drain(), DRAIN_SECONDS)
+        except TimeoutError:
+            log.warning("stopped with writes under way")
+        await self._http.stop()
+        await self._api.close()
+
+    async def _decide(self) -> None:
+        await self._sync.complete.wait()
+        for informer in self._informers:
+            await informer.synced.wait()
+        self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
+        log.info("lists complete", extra={"tasks": sum(1 for _ in self.world.tasks)})
+        await self._controller.run()
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(job)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        if task.cancelled():
+            return
+        # None of these ends by itself. A new process is better than one without a part.
+        log.critical("a part of the operator died", exc_info=task.exception())
+        self.failed.set()
+
+    def _alive(self) -> str:
+        waited = clock.monotonic() - self._controller.beat
+        decides = self._sync.complete.is_set() and len(self._queue)
+        return f"no key taken for {waited:.0f} s" if decides and waited > STUCK_AFTER_SECONDS else ""
+
+    def _ready(self) -> str:
+        if not self._sync.complete.is_set():
+            return "lists of runs, tasks and profiles are not complete"
+        behind = [one for one in self._informers if not (one.synced.is_set() and one.connected)]
+        return "the watch of Pods is down" if behind else ""
+
+    def _observe(self) -> None:
+        metrics.QUEUE_DEPTH.set(len(self._queue))
+        metrics.set_tasks(task.status.phase for task in self.world.tasks)
+        metrics.AGENTS_LIVE.set(self.world.live)
+
+
+async def operate(settings: Settings) -> int:
+    """Run until told to stop; returns the exit code."""
+    connection = await connect(settings.kubeconfig)
+    operator = Operator(settings, connection)
+    registry = kopf.OperatorRegistry()
+    listen(registry, operator.world)
+    attach(registry, connection, start=operator.start, stop=operator.stop)
+    everywhere = settings.namespaces == ("",)
+    await kopf.operator(
+        registry=registry,
+        standalone=True,
+        clusterwide=everywhere,
+        namespaces=() if everywhere else settings.namespaces,
+        stop_flag=operator.failed,
+    )
+    return 1 if operator.failed.is_set() else 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and do what it says."""
+    parser = argparse.ArgumentParser(prog="bernstein-operator", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run the operator until it is told to stop")
+    run.add_argument(
+        "--kubeconfig", help="file to reach the cluster with (default: $KUBECONFIG, then in-cluster)"
+    )
+    options = parser.parse_args(arguments)
+    settings = from_environment(kubeconfig=options.kubeconfig)
+    logs.configure(level=settings.log_level, as_json=settings.log_json)
+    return asyncio.run(operate(settings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

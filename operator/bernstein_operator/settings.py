@@ -1,0 +1,108 @@
+"""The operator's settings, each from its flag, its environment variable, or its default, in this order.
+
+A value that can't be used is told of in the log by its name and ignored: a typo must neither stop the
+operator nor silently change a limit.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+log = logging.getLogger(__name__)
+
+DEFAULT_PORT: Final = 8080
+DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
+_MAX_PORT: Final = 65_535
+_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
+_FORMATS: Final = ("json", "text")
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator was started with.
+
+    Attributes:
+        kubeconfig: path; None means the Pod's own service account.
+        namespaces: the namespaces to watch; one empty text means all.
+        max_agents: the operator's own limit on any run's agents.
+        http_port: of /healthz, /readyz and /metrics; 0 takes any free one.
+        agent_image: where the runner is copied from, and the agent's image where a profile names none.
+        identity: how this process signs its events.
+    """
+
+    kubeconfig: str | None = None
+    namespaces: tuple[str, ...] = ("",)
+    max_agents: int | None = None
+    http_port: int = DEFAULT_PORT
+    agent_image: str = DEFAULT_AGENT_IMAGE
+    identity: str = "bernstein-operator"
+    log_level: str = "INFO"
+    log_json: bool = True
+
+
+def from_environment(
+    environment: Mapping[str, str] = os.environ, *, kubeconfig: str | None = None
+) -> Settings:
+    """Read the settings; ``kubeconfig`` is the flag of that name."""
+    read = _Reader(environment)
+    return Settings(
+        kubeconfig=kubeconfig or environment.get("KUBECONFIG") or None,
+        namespaces=read("BERNSTEIN_WATCH_NAMESPACES", _names, ("",)),
+        max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
+        http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
+        agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
+        identity=environment.get("HOSTNAME") or "bernstein-operator",
+        log_level=read("BERNSTEIN_LOG_LEVEL", _level, "INFO"),
+        log_json=read("BERNSTEIN_LOG_FORMAT", _format, "json") == "json",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    environment: Mapping[str, str]
+
+    def __call__(self, name: str, parse: Callable[[str], _Value], default: _Value) -> _Value:
+        text = self.environment.get(name, "").strip()
+        if not text:
+            return default
+        try:
+            return parse(text)
+        except ValueError as error:
+            log.warning("setting ignored", extra={"setting": name, "value": text, "error": str(error)})
+            return default
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not names:
+        raise ValueError("no namespace is named")
+    return names
+
+
+def _count(text: str) -> int | None:
+    number = int(text)
+    if number < 0:
+        raise ValueError("a whole number of 0 or more is expected")
+    return number
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= _MAX_PORT:
+        raise ValueError(f"a port between 0 and {_MAX_PORT} is expected")
+    return port
+
+
+def _level(text: str) -> str:
+    if text.upper() not in _LEVELS:
+        raise ValueError(f"one of {', '.join(_LEVELS)} is expected")
+    return text.upper()
+
+
+def _format(text: str) -> str:
+    if text.lower() not in _FORMATS:
+        raise ValueError(f"one of {', '.join(_FORMATS)} is expected")
+    return text.lower()

@@ -1,0 +1,107 @@
+"""Everything that /metrics shows, each with its one place where it is recorded.
+
+Names of queue and client metrics are the Kubernetes-wide ones, so that stock dashboards work. Nothing is
+labelled by an object's name, and counters follow stored transitions, never attempts at writing them.
+"""
+
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
+
+REGISTRY: Final = CollectorRegistry()
+MAX_ROLES: Final = 50
+"""Roles beyond so many count as ``other``: a label must not grow without bound."""
+
+BUILD_INFO: Final = Gauge(
+    "bernstein_build_info", "Always 1; the labels say what runs.", ["version", "python"], registry=REGISTRY
+)
+AGENTS_LIVE: Final = Gauge("bernstein_agents_live", "Slots held by agents.", registry=REGISTRY)
+TASKS: Final = Gauge("bernstein_agenttasks", "AgentTasks in each phase.", ["phase"], registry=REGISTRY)
+TASKS_FINISHED: Final = Counter(
+    "bernstein_tasks_finished", "AgentTasks that came to their end.", ["phase", "role"], registry=REGISTRY
+)
+ATTEMPTS: Final = Counter(
+    "bernstein_attempts", "Attempts that ended, by what they counted as.", ["result_class"], registry=REGISTRY
+)
+RECONCILES: Final = Counter(
+    "bernstein_operator_reconcile", "Passes over an object.", ["controller", "result"], registry=REGISTRY
+)
+RECONCILE_SECONDS: Final = Histogram(
+    "bernstein_operator_reconcile_time_seconds",
+    "Time from decision to stored.",
+    ["controller"],
+    registry=REGISTRY,
+)
+SLOT_REFILL: Final = Histogram(
+    "bernstein_slot_refill_seconds",
+    "Time a queued task waited for its slot once it could start.",
+    buckets=(0.05, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3600),
+    registry=REGISTRY,
+)
+QUEUE_DEPTH: Final = Gauge("workqueue_depth", "Keys that wait.", registry=REGISTRY)
+QUEUE_ADDS: Final = Counter("workqueue_adds", "Keys that were marked.", registry=REGISTRY)
+QUEUE_RETRIES: Final = Counter("workqueue_retries", "Keys that failed and came again.", registry=REGISTRY)
+QUEUE_WAIT: Final = Histogram(
+    "workqueue_queue_duration_seconds", "Time from mark to pass.", registry=REGISTRY
+)
+REQUESTS: Final = Counter(
+    "rest_client_requests", "Requests to the API server.", ["method", "code"], registry=REGISTRY
+)
+REQUEST_SECONDS: Final = Histogram(
+    "rest_client_request_duration_seconds", "Time of a request.", ["verb"], registry=REGISTRY
+)
+
+_roles: set[str] = set()
+
+
+def render() -> bytes:
+    """Return the exposition text."""
+    return generate_latest(REGISTRY)
+
+
+@contextmanager
+def request_timer(method: str) -> Iterator[Callable[[int], None]]:
+    """Time a request; call what is yielded with its HTTP status (``<error>`` where there is no answer)."""
+    started, code = time.perf_counter(), "<error>"
+
+    def done(status: int) -> None:
+        nonlocal code
+        code = str(status)
+
+    try:
+        yield done
+    finally:
+        REQUESTS.labels(method, code).inc()
+        REQUEST_SECONDS.labels(method).observe(time.perf_counter() - started)
+
+
+def count_transition(before: TaskObject, after: TaskObject) -> None:
+    """Count what changed between two stored states of a task."""
+    ended = {one.number for one in before.status.attempts if one.end_time}
+    for attempt in after.status.attempts:
+        if attempt.end_time and attempt.number not in ended:
+            ATTEMPTS.labels(attempt.result_class or "").inc()
+    if after.status.phase != before.status.phase and after.status.phase in SETTLED_PHASES:
+        role = after.spec.role if after.spec else None
+        TASKS_FINISHED.labels(after.status.phase, _bounded(role or "auto")).inc()
+
+
+def set_tasks(phases: Iterable[TaskPhase]) -> None:
+    """Set how many tasks stand in each phase."""
+    counts = Tally(phases)
+    for phase in TaskPhase:
+        TASKS.labels(phase).set(counts[phase])
+
+
+def _bounded(role: str) -> str:
+    if role in _roles or len(_roles) < MAX_ROLES:
+        _roles.add(role)
+        return role
+    return "other"

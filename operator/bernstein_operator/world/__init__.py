@@ -1,0 +1,1 @@
+"""What the cluster looks like now, kept so that a question costs what it asks for, not what exists."""

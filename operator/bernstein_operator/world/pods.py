@@ -1,0 +1,76 @@
+"""The agents' Pods by the task that owns them.
+
+Two things must not happen here: an older picture of a Pod replacing a newer one, and a Pod that is gone
+coming back to life because a late event tells of it. The last state of a Pod that is gone is kept for as
+long as its attempt is open: it says how the attempt ended.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.snapshot import Sighting
+
+_REMEMBERED_DEAD: Final = 20_000
+
+
+class PodStore:
+    """Sightings by the UID of the owning task, then by Pod name."""
+
+    def __init__(self) -> None:
+        self._by_task: dict[str, dict[str, Sighting]] = {}
+        self._dead: OrderedDict[str, None] = OrderedDict()
+
+    def of_task(self, task_uid: str) -> tuple[Sighting, ...]:
+        """Return what is known of a task's Pods."""
+        return tuple(self._by_task.get(task_uid, {}).values())
+
+    def all_present(self) -> Iterator[Pod]:
+        """Yield every Pod that isn't gone."""
+        for sightings in self._by_task.values():
+            yield from (one.pod for one in sightings.values() if not one.gone)
+
+    def put(self, pod: Pod) -> bool:
+        """Take note of a Pod; returns whether that was news."""
+        if pod.metadata.uid in self._dead:
+            return False
+        sightings = self._by_task.setdefault(pod.task_uid, {})
+        known = sightings.get(pod.metadata.name)
+        if known and not known.gone and known.pod.metadata.version >= pod.metadata.version:
+            return False
+        sightings[pod.metadata.name] = Sighting(pod)
+        return True
+
+    def bury(self, pod: Pod) -> bool:
+        """Take note that a Pod is gone, with its last state; returns whether that was news."""
+        if pod.metadata.uid in self._dead:
+            return False
+        self._dead[pod.metadata.uid] = None
+        if len(self._dead) > _REMEMBERED_DEAD:
+            self._dead.popitem(last=False)
+        sightings = self._by_task.setdefault(pod.task_uid, {})
+        known = sightings.get(pod.metadata.name)
+        if known and known.pod.metadata.uid != pod.metadata.uid:
+            return False
+        sightings[pod.metadata.name] = Sighting(pod, gone=True)
+        return True
+
+    def missing_from(self, listed: Iterable[Pod], *, version: int) -> list[Pod]:
+        """Return the Pods that are known, not in a complete list, and not newer than it."""
+        present = {pod.metadata.uid for pod in listed}
+        return [
+            pod
+            for pod in self.all_present()
+            if pod.metadata.uid not in present and pod.metadata.version <= version
+        ]
+
+    def forget_gone(self, task_uid: str, *, keep: str) -> None:
+        """Drop the last words of Pods that are gone, except for the Pod named ``keep``."""
+        sightings = self._by_task.get(task_uid)
+        if not sightings:
+            return
+        for name in [name for name, one in sightings.items() if one.gone and name != keep]:
+            del sightings[name]
+        if not sightings:
+            del self._by_task[task_uid]

@@ -1,0 +1,188 @@
+"""The tasks of one run with everything that is counted about them, kept up to date as each one changes.
+
+A decision about a run needs counts, and a decision about a task needs what its dependencies' names mean.
+Both are answered here in constant time: with 10,000 tasks stored, a changed one costs what it costs with ten.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from bernstein_operator.api.conditions import find
+from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.run import BernsteinRunStatus
+from bernstein_operator.api.snapshot import Dependency
+from bernstein_operator.api.vocabulary import SETTLED_PHASES, AdmittedReason, ConditionType, TaskPhase
+from bernstein_operator.decisions.admission import Candidate, Waiting
+from bernstein_operator.decisions.graph import cycle_through
+
+_GIVES_UP_ITS_NAME: Final = SETTLED_PHASES - {TaskPhase.SUCCEEDED}
+_INVALID: Final = (AdmittedReason.INVALID_SPEC, AdmittedReason.INVALID_GRAPH)
+
+
+class Roster:
+    """One run's tasks, by UID and by name."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, TaskObject] = {}
+        self.waiting = Waiting()
+        self.ready_since: dict[str, datetime] = {}
+        self.gone_since: datetime | None = None
+        self.refused = ""
+        self._by_name: dict[str, dict[str, TaskObject]] = {}
+        self._dependents: dict[str, set[str]] = {}
+        self._phases: Counter[TaskPhase] = Counter()
+        self._departed: Counter[TaskPhase] = Counter()
+        self._stuck: set[str] = set()
+        self._held: dict[str, tuple[int, str]] = {}
+
+    @property
+    def phases(self) -> Counter[TaskPhase]:
+        """How many tasks stand in each phase, those that were deleted too."""
+        return self._phases + self._departed
+
+    @property
+    def stuck(self) -> int:
+        """How many tasks are invalid and so can't move."""
+        return len(self._stuck)
+
+    @property
+    def live(self) -> int:
+        """How many slots are held."""
+        return sum(count for count, _ in self._held.values())
+
+    @property
+    def live_by_role(self) -> Counter[str]:
+        """How many slots each role holds."""
+        counts: Counter[str] = Counter()
+        for count, role in self._held.values():
+            counts[role] += count
+        return counts
+
+    def hold(self, uid: str, *, count: int, role: str) -> int:
+        """Set how many slots a task holds; returns by how many that changed."""
+        before = self._held.get(uid, (0, role))[0]
+        if count:
+            self._held[uid] = (count, role)
+        else:
+            self._held.pop(uid, None)
+        return count - before
+
+    def put(self, task: TaskObject) -> bool:
+        """Add or replace a task; returns whether those that depend on it have to look again."""
+        before = self.tasks.get(task.meta.uid)
+        self._unindex(before)
+        self.tasks[task.meta.uid] = task
+        self._by_name.setdefault(task.name, {})[task.meta.uid] = task
+        for need in _needs(task):
+            self._dependents.setdefault(need, set()).add(task.meta.uid)
+        self._phases[task.status.phase] += 1
+        if _is_stuck(task):
+            self._stuck.add(task.meta.uid)
+        return before is None or _matters(before) != _matters(task)
+
+    def remove(self, task: TaskObject, *, counts: bool) -> None:
+        """Take a deleted task out; if it ``counts``, then as succeeded where it had, else as cancelled."""
+        del self.tasks[task.meta.uid]
+        self._unindex(task)
+        self.withdraw(task.meta.uid)
+        succeeded = task.status.phase is TaskPhase.SUCCEEDED
+        self._departed[TaskPhase.SUCCEEDED if succeeded else TaskPhase.CANCELLED] += counts
+
+    def recall(self, status: BernsteinRunStatus) -> None:
+        """Take over the count of tasks that were deleted before this process looked."""
+        counts = status.tasks
+        if not counts:
+            return
+        succeeded = max(0, counts.succeeded - self._phases[TaskPhase.SUCCEEDED])
+        total = max(0, counts.total - self._phases.total())
+        self._departed[TaskPhase.SUCCEEDED] = min(succeeded, total)
+        self._departed[TaskPhase.CANCELLED] = total - self._departed[TaskPhase.SUCCEEDED]
+
+    def offer(self, candidate: Candidate, *, now: datetime) -> bool:
+        """Queue a task for a slot; returns whether it is new in the queue."""
+        new = candidate.uid not in self.waiting
+        self.waiting.put(candidate)
+        self.ready_since.setdefault(candidate.uid, now)
+        return new
+
+    def withdraw(self, uid: str) -> None:
+        """Take a task out of the queue."""
+        self.waiting.remove(uid)
+        self.ready_since.pop(uid, None)
+
+    def dependents_of(self, name: str) -> Iterable[str]:
+        """Return the UIDs of the tasks that depend on a name."""
+        return tuple(self._dependents.get(name, ()))
+
+    def claimants_of(self, name: str) -> Iterable[str]:
+        """Return the UIDs of the tasks that have or want a name."""
+        return tuple(self._by_name.get(name, ()))
+
+    def owner_of(self, name: str) -> TaskObject | None:
+        """Return the task that a name means: the oldest that hasn't given up, else the newest."""
+        claims = sorted(self._by_name.get(name, {}).values(), key=_age)
+        standing = (task for task in claims if task.status.phase not in _GIVES_UP_ITS_NAME)
+        return next(standing, claims[-1] if claims else None)
+
+    def dependencies_of(self, task: TaskObject) -> tuple[Dependency, ...]:
+        """Return what each name in the task's dependsOn means now."""
+        return tuple(self._dependency(name) for name in _needs(task))
+
+    def cycle_of(self, task: TaskObject) -> tuple[str, ...]:
+        """Return the members of the cycle that a task is part of."""
+        return cycle_through(task.name, self._unmet) if _needs(task) else ()
+
+    def _dependency(self, name: str) -> Dependency:
+        task = self.owner_of(name)
+        if not task:
+            return Dependency(name=name)
+        status = task.status
+        last = status.attempts[-1] if status.attempts else None
+        return Dependency(
+            name=name,
+            uid=task.meta.uid,
+            phase=status.phase,
+            stuck=task.meta.uid in self._stuck,
+            blocked_by=status.blocked_by,
+            commit=last.head_after if last else None,
+            branch=last.branch if last else None,
+        )
+
+    def _unmet(self, name: str) -> tuple[str, ...]:
+        task = self.owner_of(name)
+        return _needs(task) if task and task.status.phase not in SETTLED_PHASES else ()
+
+    def _unindex(self, task: TaskObject | None) -> None:
+        if not task:
+            return
+        uid = task.meta.uid
+        named = self._by_name[task.name]
+        del named[uid]
+        if not named:
+            del self._by_name[task.name]
+        for need in _needs(task):
+            self._dependents[need].discard(uid)
+        self._phases[task.status.phase] -= 1
+        self._stuck.discard(uid)
+
+
+def _needs(task: TaskObject) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(task.spec.depends_on)) if task.spec else ()
+
+
+def _age(task: TaskObject) -> tuple[str, str]:
+    created = task.meta.creation_timestamp
+    return created.isoformat() if created else "", task.meta.name
+
+
+def _is_stuck(task: TaskObject) -> bool:
+    admitted = find(task.status.conditions, ConditionType.ADMITTED)
+    pending = task.status.phase is TaskPhase.PENDING
+    return pending and admitted is not None and admitted.reason in _INVALID
+
+
+def _matters(task: TaskObject) -> tuple[object, ...]:
+    """Return what of a task its dependents' decisions rest on."""
+    return task.name, task.status.phase, _is_stuck(task), task.status.blocked_by, _needs(task)

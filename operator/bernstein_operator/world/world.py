@@ -1,0 +1,380 @@
+"""All objects the operator knows, and who has to look again when one of them changes.
+
+Level-triggered: a change only marks keys, and the decision is made later from whatever is there by then. An
+object of an older version never replaces a newer one, so own writes, watches and lists may arrive in any
+order.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.names import shorten
+from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
+from bernstein_operator.api.pod import Metadata, Pod
+from bernstein_operator.api.snapshot import Refusal, RunSnapshot, TaskSnapshot
+from bernstein_operator.api.vocabulary import SETTLED_PHASES
+from bernstein_operator.decisions.admission import Candidate
+from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.world.pods import PodStore
+from bernstein_operator.world.roster import Roster
+
+_EMPTY: Final = Roster()
+
+
+class Marks(Protocol):
+    """Where keys are marked that have to be looked at again."""
+
+    def task(self, key: Key) -> None:
+        """Mark a task."""
+
+    def run(self, key: Key) -> None:
+        """Mark a run."""
+
+    def freed(self, namespace: str) -> None:
+        """Tell that a slot was freed in a namespace: a refusal there may not hold any more."""
+
+
+class World:
+    """The operator's picture of the cluster. One event loop only; nothing in here waits."""
+
+    def __init__(self, marks: Marks, *, clock: Callable[[], datetime], operator_limit: int | None) -> None:
+        self._marks = marks
+        self._clock = clock
+        self._operator_limit = operator_limit
+        self._tasks: dict[Key, TaskObject] = {}
+        self._runs: dict[Key, RunObject] = {}
+        self._profiles: dict[Key, ProfileObject] = {}
+        self._rosters: dict[Key, Roster] = {}
+        self._pods = PodStore()
+        self._slots: set[str] = set()
+        self._roster_of_task: dict[str, Key] = {}
+
+    # --- what is there --------------------------------------------------------------------------------
+
+    @property
+    def runs(self) -> Iterable[RunObject]:
+        """All runs."""
+        return self._runs.values()
+
+    @property
+    def tasks(self) -> Iterable[TaskObject]:
+        """All tasks."""
+        return self._tasks.values()
+
+    @property
+    def live(self) -> int:
+        """How many slots are held in all."""
+        return sum(roster.live for roster in self._rosters.values())
+
+    def run(self, key: Key) -> RunObject | None:
+        """Return a run."""
+        return self._runs.get(key)
+
+    def task(self, key: Key) -> TaskObject | None:
+        """Return a task."""
+        return self._tasks.get(key)
+
+    def profile(self, key: Key) -> ProfileObject | None:
+        """Return a profile."""
+        return self._profiles.get(key)
+
+    def roster(self, run: Key) -> Roster:
+        """Return a run's tasks; an empty roster where it has none."""
+        return self._rosters.get(_roster_key(run), _EMPTY)
+
+    def versions(self, kind: str) -> dict[Key, int]:
+        """Return the version that is known of each object of a kind of ours."""
+        stores: Mapping[str, Mapping[Key, Any]] = {
+            "AgentTask": self._tasks,
+            "BernsteinRun": self._runs,
+            "AgentProfile": self._profiles,
+        }
+        return {key: one.meta.version for key, one in stores[kind].items()}
+
+    def task_snapshot(self, key: Key, *, refusal: Refusal | None) -> TaskSnapshot | None:
+        """Return everything that concerns a task, None where there is no such task."""
+        task = self._tasks.get(key)
+        if not task:
+            return None
+        roster = self._roster_of(task)
+        run = self._runs.get(task.run_key) if task.run_key else None
+        owner = roster.owner_of(task.name)
+        taken = bool(owner and owner.meta.uid != task.meta.uid)
+        return TaskSnapshot(
+            task=task,
+            run=run,
+            profile=self._profile_of(task),
+            sightings=self._pods.of_task(task.meta.uid),
+            dependencies=roster.dependencies_of(task),
+            cycle=roster.cycle_of(task),
+            name_taken_by=owner.meta.name if owner and taken else "",
+            has_slot=task.meta.uid in self._slots,
+            ready_since=roster.ready_since.get(task.meta.uid),
+            refusal=refusal,
+            run_gone_since=roster.gone_since,
+        )
+
+    def run_snapshot(self, key: Key) -> RunSnapshot | None:
+        """Return everything that concerns a run, None where there is no such run."""
+        run = self._runs.get(key)
+        if not run:
+            return None
+        roster = self.roster(key)
+        return RunSnapshot(
+            run=run,
+            phases=roster.phases,
+            stuck=roster.stuck,
+            live=roster.live,
+            waiting=len(roster.waiting),
+            operator_limit=self._operator_limit,
+            refused=roster.refused,
+        )
+
+    # --- our own kinds --------------------------------------------------------------------------------
+
+    def put_task(self, raw: Mapping[str, Any]) -> None:
+        """Take note of an AgentTask as it is."""
+        task = TaskObject.parse(raw)
+        known = self._tasks.get(task.meta.key)
+        if _is_older(task.meta, known.meta if known else None):
+            return
+        if known and known.meta.uid != task.meta.uid:
+            self.drop_task(known.meta)
+        self._tasks[task.meta.key] = task
+        self._roster_of_task[task.meta.uid] = _task_roster_key(task)
+        roster = self._roster_of(task)
+        before = roster.tasks.get(task.meta.uid)
+        news = roster.put(task)
+        self._settle_slots(task)
+        self._marks.task(task.meta.key)
+        if task.run_key and (not before or before.status.phase != task.status.phase or news):
+            self._marks.run(task.run_key)
+        if news:
+            self._mark_related(roster, task)
+            if before and before.name != task.name:
+                self._mark_related(roster, before)
+
+    def drop_task(self, meta: Metadata) -> None:
+        """Take note that an AgentTask is gone."""
+        known = self._tasks.get(meta.key)
+        if not known or known.meta.uid != meta.uid:
+            return
+        del self._tasks[meta.key]
+        roster = self._roster_of(known)
+        run = self._runs.get(known.run_key) if known.run_key else None
+        # Tasks of a former run of the same name say nothing about this one.
+        counts = run is not None and known.meta.controller_uid in ("", run.meta.uid)
+        roster.remove(known, counts=counts)
+        self._slots.discard(meta.uid)
+        self._recount(known.meta.uid)
+        self._pods.forget_gone(meta.uid, keep="")
+        self._mark_related(roster, known)
+        if known.run_key:
+            self._marks.run(known.run_key)
+
+    def put_run(self, raw: Mapping[str, Any]) -> None:
+        """Take note of a BernsteinRun as it is."""
+        run = RunObject.parse(raw)
+        key = run.meta.key
+        known = self._runs.get(key)
+        if _is_older(run.meta, known.meta if known else None):
+            return
+        self._runs[key] = run
+        self._rosters.setdefault(_roster_key(key), Roster()).gone_since = None
+        self._marks.run(key)
+        if not known or _concerns_tasks(known) != _concerns_tasks(run):
+            self._mark_all(key)
+
+    def drop_run(self, meta: Metadata) -> None:
+        """Take note that a BernsteinRun is gone."""
+        known = self._runs.get(meta.key)
+        if not known or known.meta.uid != meta.uid:
+            return
+        del self._runs[meta.key]
+        roster = self._rosters.setdefault(_roster_key(meta.key), Roster())
+        roster.gone_since = self._clock()
+        if roster.tasks:
+            self._mark_all(meta.key)
+        else:
+            del self._rosters[_roster_key(meta.key)]
+
+    def put_profile(self, raw: Mapping[str, Any]) -> None:
+        """Take note of an AgentProfile as it is."""
+        profile = ProfileObject.parse(raw)
+        known = self._profiles.get(profile.meta.key)
+        if not _is_older(profile.meta, known.meta if known else None):
+            self._profiles[profile.meta.key] = profile
+            self._mark_users(profile.meta)
+
+    def drop_profile(self, meta: Metadata) -> None:
+        """Take note that an AgentProfile is gone."""
+        known = self._profiles.get(meta.key)
+        if known and known.meta.uid == meta.uid:
+            del self._profiles[meta.key]
+            self._mark_users(meta)
+
+    def recall_departed(self) -> None:
+        """Once after the first complete lists: count the tasks that were deleted before."""
+        for key, run in self._runs.items():
+            self._rosters.setdefault(_roster_key(key), Roster()).recall(run.status)
+
+    # --- Pods -----------------------------------------------------------------------------------------
+
+    def seen(self, pod: Pod) -> None:
+        """Take note of an agent's Pod as it is."""
+        if pod.task_uid and self._pods.put(pod):
+            self._pod_changed(pod)
+
+    def gone(self, pod: Pod) -> None:
+        """Take note of a Pod's end."""
+        if pod.task_uid and self._pods.bury(pod):
+            self._pod_changed(pod)
+
+    def pods_missing_from(self, listed: Iterable[Pod], *, version: int) -> list[Pod]:
+        """Return the Pods that a complete list of that version should hold and doesn't."""
+        return self._pods.missing_from(listed, version=version)
+
+    # --- slots ----------------------------------------------------------------------------------------
+
+    def offer(self, task: TaskObject, candidate: Candidate | None) -> None:
+        """Queue a task for a slot, or take it out of the queue."""
+        roster = self._roster_of(task)
+        if candidate is None:
+            roster.withdraw(task.meta.uid)
+        elif roster.offer(candidate, now=self._clock()) and task.run_key:
+            self._marks.run(task.run_key)
+
+    def grant(self, run: Key, *, free: int) -> None:
+        """Give up to ``free`` slots of a run to the tasks that are next, and mark these."""
+        roster = self.roster(run)
+        for candidate in roster.waiting.take(free=free, live_by_role=roster.live_by_role):
+            self._slots.add(candidate.uid)
+            self._recount(candidate.uid)
+            task = roster.tasks.get(candidate.uid)
+            if task:
+                self._marks.task(task.meta.key)
+
+    def release(self, task: TaskObject) -> None:
+        """Take a slot back that was granted and not used."""
+        if task.meta.uid in self._slots:
+            self._slots.discard(task.meta.uid)
+            self._recount(task.meta.uid)
+
+    # --- inside ---------------------------------------------------------------------------------------
+
+    def _roster_of(self, task: TaskObject) -> Roster:
+        return self._rosters.setdefault(self._roster_of_task[task.meta.uid], Roster())
+
+    def _profile_of(self, task: TaskObject) -> ProfileObject | None:
+        effective = self._effective(task)
+        return self._profiles.get((task.meta.namespace, effective.profile)) if effective else None
+
+    def _settle_slots(self, task: TaskObject) -> None:
+        """Follow what a task's stored status says of its slot."""
+        attempt = open_attempt(task.status)
+        if attempt:
+            self._slots.discard(task.meta.uid)
+            self._roster_of(task).withdraw(task.meta.uid)
+        self._pods.forget_gone(task.meta.uid, keep=attempt.pod_name if attempt else "")
+        self._recount(task.meta.uid)
+
+    def _recount(self, uid: str) -> None:
+        """Count the slots that a task holds, and wake its run where that changed."""
+        key = self._roster_of_task.get(uid)
+        roster = self._rosters.get(key) if key else None
+        if key is None or roster is None:
+            return
+        task = roster.tasks.get(uid)
+        change = roster.hold(uid, count=self._count(task, uid), role=self._role(task, uid))
+        if change:
+            self._mark_roster(key, roster)
+        if change < 0:
+            self._marks.freed(key[0])
+
+    def _count(self, task: TaskObject | None, uid: str) -> int:
+        sightings = self._pods.of_task(uid)
+        live = sum(one.live for one in sightings)
+        attempt = open_attempt(task.status) if task else None
+        seen = {one.pod.metadata.name for one in sightings}
+        begun = attempt is not None and not attempt.pod_uid and attempt.pod_name not in seen
+        return max(live, int(begun or uid in self._slots))
+
+    def _role(self, task: TaskObject | None, uid: str) -> str:
+        effective = self._effective(task) if task else None
+        if effective:
+            return effective.role
+        return next((one.pod.role for one in self._pods.of_task(uid)), "")
+
+    def _effective(self, task: TaskObject) -> EffectiveTask | None:
+        run = self._runs.get(task.run_key) if task.run_key else None
+        return task.effective(run.spec.task_defaults if run and run.spec else None)
+
+    def _pod_changed(self, pod: Pod) -> None:
+        uid = pod.task_uid
+        # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
+        key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
+        roster = self._rosters.setdefault(key, Roster())
+        self._recount(uid)
+        task = roster.tasks.get(uid)
+        if task:
+            self._marks.task(task.meta.key)
+        else:
+            self._pods.forget_gone(uid, keep="")
+
+    def _mark_related(self, roster: Roster, task: TaskObject) -> None:
+        """Mark those who depend on a task, and those who claim its name."""
+        for uid in (*roster.dependents_of(task.name), *roster.claimants_of(task.name)):
+            related = roster.tasks.get(uid)
+            if related and uid != task.meta.uid:
+                self._marks.task(related.meta.key)
+
+    def _mark_all(self, run: Key) -> None:
+        for task in self.roster(run).tasks.values():
+            self._marks.task(task.meta.key)
+
+    def _mark_roster(self, key: Key, roster: Roster) -> None:
+        for run in self._run_keys(key, roster):
+            self._marks.run(run)
+
+    def _run_keys(self, key: Key, roster: Roster) -> Iterator[Key]:
+        if key in self._runs:
+            yield key
+            return
+        task = next(iter(roster.tasks.values()), None)
+        if task and task.run_key:
+            yield task.run_key
+
+    def _mark_users(self, profile: Metadata) -> None:
+        for task in self._tasks.values():
+            if task.meta.namespace != profile.namespace or task.status.phase in SETTLED_PHASES:
+                continue
+            effective = self._effective(task)
+            if effective and effective.profile == profile.name:
+                self._marks.task(task.meta.key)
+
+
+def _roster_key(run: Key) -> Key:
+    namespace, name = run
+    return namespace, shorten(name)
+
+
+def _task_roster_key(task: TaskObject) -> Key:
+    # A task whose run can't be read belongs to a roster of nobody's.
+    return _roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
+
+
+def _is_older(new: Metadata, known: Metadata | None) -> bool:
+    return known is not None and known.uid == new.uid and new.version <= known.version
+
+
+def _concerns_tasks(run: RunObject) -> tuple[object, ...]:
+    """Return what of a run its tasks' decisions rest on."""
+    spec = run.spec
+    return (
+        run.meta.uid,
+        run.status.phase,
+        run.cancelled,
+        spec and (spec.suspend, spec.task_defaults, spec.repository),
+    )
