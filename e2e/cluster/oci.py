@@ -58,6 +58,8 @@ def _write_blobs(archive: tarfile.TarFile, ref: str, layer: BufferedRandom, conf
         "os": "linux",
         "config": config,
         "rootfs": {"type": "layers", "diff_ids": [layer_descriptor["digest"]]},
+        # Optional in OCI's words, but buildah counts it against the layers.
+        "history": [{"created_by": "e2e.cluster"}],
     }
     config_descriptor = _add_json(archive, _CONFIG, image_config)
     manifest = {
