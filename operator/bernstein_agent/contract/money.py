@@ -24,7 +24,7 @@ def parse_dollars(value: object) -> int:
     exact = isinstance(value, int | str) and not isinstance(value, bool)
     if not exact or not _AMOUNT.fullmatch(text):
         raise ValueError(
-            f"{text[:_SHOWN]!r} is no amount of dollars: text like '12.50', 0 to 999999999, at most six places"
+            f"{text[:_SHOWN]!r} is no amount of dollars (text like '12.50', at most six places)"
         )
     return int(Decimal(text) * MICROS_PER_DOLLAR)
 

@@ -1,0 +1,144 @@
+"""Running the agent's program: start it, follow what it prints, end it in time.
+
+Its output goes line by line to the container's log and to the adapter. Reading happens in threads of its
+own, because a program whose output nobody reads stops at a full pipe, also while it is being stopped.
+"""
+
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Final
+
+from bernstein_agent.adapters.base import Adapter
+from bernstein_agent.allowance import Allowance
+from bernstein_agent.console import Console
+from bernstein_agent.contract import ContractError, Reason
+from bernstein_agent.failure import contract_error
+from bernstein_agent.observation import Observation
+from bernstein_agent.processes import Supervisor
+
+_LONGEST_LINE: Final = 1024 * 1024
+_DRAIN_SECONDS: Final = 1.0
+_SIGNALLED: Final = 128
+
+
+class Cause(StrEnum):
+    """What ended a program."""
+
+    ITSELF = "itself"
+    TIMEOUT = "timeout"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnd:
+    """How a program ended; ``exit_code`` is 128 + N after signal N, as a shell has it."""
+
+    cause: Cause
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A program that can be run once.
+
+    Attributes:
+        argv: program and arguments.
+        cwd: where it runs.
+        env: its whole environment.
+        prompt_file: what it gets on its standard input.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    prompt_file: Path
+
+    def run(
+        self,
+        supervisor: Supervisor,
+        allowance: Allowance,
+        *,
+        adapter: Adapter,
+        console: Console,
+        seen: Observation,
+    ) -> ChildEnd:
+        """Run it to its end or to the end of its time; nothing of its process group is left afterwards.
+
+        Raises:
+            AttemptError: there is no such program, or it can't be run.
+        """
+        process = self._start(supervisor)
+        pumps = [
+            _pump(process.stdout, lambda line: _follow(line, adapter=adapter, console=console, seen=seen)),
+            _pump(process.stderr, lambda line: _show(line, console=console, seen=seen)),
+        ]
+        ended = supervisor.wait(process, allowance.work)
+        cause = Cause.ITSELF if ended else _why(allowance)
+        if ended:
+            supervisor.kill(process)
+        else:
+            console.note(f"stopping the agent ({cause})")
+            supervisor.end(process, allowance)
+        for pump in pumps:
+            pump.join(_DRAIN_SECONDS)
+        return ChildEnd(cause, _shell_code(process.returncode))
+
+    def _start(self, supervisor: Supervisor) -> "subprocess.Popen[bytes]":
+        try:
+            with self.prompt_file.open("rb") as prompt:
+                return supervisor.start(
+                    self.argv,
+                    cwd=self.cwd,
+                    env=self.env,
+                    stdin=prompt.fileno(),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                )
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            text = f"the agent's program {self.argv[0]!r} can't be started: {error.strerror}"
+            raise contract_error(Reason.COMMAND_NOT_FOUND, text) from None
+
+
+def _pump(stream: IO[bytes] | None, take: Callable[[str], None]) -> threading.Thread:
+    def lines() -> None:
+        if stream is None:
+            return
+        with stream:
+            while line := stream.readline(_LONGEST_LINE):
+                take(line.decode("utf-8", "replace"))
+
+    thread = threading.Thread(target=lines, daemon=True)
+    thread.start()
+    return thread
+
+
+def _follow(line: str, *, adapter: Adapter, console: Console, seen: Observation) -> None:
+    console.show(line)
+    try:
+        signal = adapter.read(line)
+    except ContractError as error:
+        console.note(f"a report of the agent was refused: {error}")
+        return
+    if signal is None:
+        seen.text(line)
+    else:
+        seen.signal(signal)
+
+
+def _show(line: str, *, console: Console, seen: Observation) -> None:
+    console.show(line)
+    seen.text(line)
+
+
+def _why(allowance: Allowance) -> Cause:
+    return Cause.TIMEOUT if allowance.stop.at is None or allowance.stop.at > allowance.ends else Cause.STOP
+
+
+def _shell_code(returncode: int | None) -> int:
+    if returncode is None:
+        return _SIGNALLED + 9
+    return returncode if returncode >= 0 else _SIGNALLED - returncode

@@ -1,0 +1,68 @@
+"""The prompt that an agent's program gets: the frame it works in, then the goal, its role, its task.
+
+A program that knows nothing of the frame pushes by itself, waits for answers that never come, or leaves its
+work uncommitted. And a retry that isn't told how the last attempt ended repeats it.
+"""
+
+from collections.abc import Iterator
+
+from bernstein_agent.contract import Payload, PreviousAttempt, Repository, ResultClass
+
+_ALONE = """\
+You work alone in a container. Nobody reads along and nobody answers questions: decide by yourself, and end
+the program when the work is done or can't be done. Whatever is left in the container is lost at the end."""
+
+_REPOSITORY = """\
+The current directory is a git clone with branch {branch} checked out. Commit your work there with git:
+only commits count, and without one the task has failed. Don't push; your commits are pushed for you."""
+
+_EMPTY = "The current directory is empty and yours. There is no repository; nothing is pushed anywhere."
+
+_DEADLINE = "The previous attempt was stopped on its deadline, not for an error in its code."
+_FAILED = "The previous attempt failed ({result_class})."
+_MESSAGE = "This was found:"
+_BRANCH = "What it committed is on branch origin/{branch}."
+_RESCUE = "What it left unfinished was saved on branch origin/{branch}; take from it what is of use."
+
+
+def compile_prompt(payload: Payload) -> str:
+    """Return the whole text; sections that have nothing to say are left out."""
+    sections = [
+        ("How you work here", "\n\n".join(_frame(payload))),
+        ("Goal of the run", payload.goal),
+        ("Your role", payload.role),
+        ("The previous attempt", "\n".join(_previous(payload.previous_attempt))),
+        (f"Your task: {payload.title}", payload.prompt),
+    ]
+    return "\n\n".join(f"# {title}\n\n{text.strip()}" for title, text in sections if text.strip()) + "\n"
+
+
+def _frame(payload: Payload) -> Iterator[str]:
+    yield _ALONE
+    yield _workspace(payload.repository)
+    minutes, seconds = divmod(payload.timeout_seconds, 60)
+    length = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    yield f"This is attempt {payload.attempt}. It is stopped after {length}."
+    if payload.dependencies:
+        names = ", ".join(dependency.name for dependency in payload.dependencies)
+        yield f"The work of these tasks is merged into the clone: {names}."
+
+
+def _workspace(repository: Repository | None) -> str:
+    return _REPOSITORY.format(branch=repository.branch) if repository else _EMPTY
+
+
+def _previous(previous: PreviousAttempt | None) -> Iterator[str]:
+    if previous is None:
+        return
+    if previous.result_class is ResultClass.DEADLINE:
+        yield _DEADLINE
+    else:
+        yield _FAILED.format(result_class=previous.result_class)
+    if previous.message:
+        yield _MESSAGE
+        yield from (f"> {line}" for line in previous.message.splitlines())
+    if previous.branch:
+        yield _BRANCH.format(branch=previous.branch)
+    if previous.rescue_branch:
+        yield _RESCUE.format(branch=previous.rescue_branch)

@@ -1,0 +1,272 @@
+"""One attempt from its envelope to its result.
+
+The steps are few and always the same: make the tree, write the prompt, run the agent, look at its commits,
+push them or save what there is. Each can fail in its own way; here is the one place where that becomes a
+result.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from bernstein_agent.adapters import adapter_for
+from bernstein_agent.adapters.base import Job
+from bernstein_agent.allowance import Allowance
+from bernstein_agent.child import Child, ChildEnd
+from bernstein_agent.console import Console
+from bernstein_agent.contract import (
+    Envelope,
+    Reason,
+    Repository,
+    Result,
+    ResultClass,
+    ResultSubject,
+    digest_of,
+)
+from bernstein_agent.environment import child_environment
+from bernstein_agent.failure import AttemptError, StepTimeoutError, Verdict, transient_error
+from bernstein_agent.git import Git, GitError, explain
+from bernstein_agent.judgement import TERMINATED, deadline_verdict, judge
+from bernstein_agent.memory import oom_kills
+from bernstein_agent.observation import Observation
+from bernstein_agent.processes import Supervisor
+from bernstein_agent.prompt import compile_prompt
+from bernstein_agent.publish import leftovers, own_head, push, rescue
+from bernstein_agent.workspace import Start, prepare, write_identity
+
+_RESCUE_MESSAGE: Final = "Unfinished work of {task}, attempt {attempt}\n\n{message}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an attempt happens.
+
+    Attributes:
+        workspace: holds the clone, the prompt and whatever else the runner writes.
+        home: the agent's home directory.
+        environ: the container's environment.
+        git_seconds: the longest that one exchange with the git server may take.
+    """
+
+    workspace: Path
+    home: Path
+    environ: Mapping[str, str]
+    git_seconds: float
+
+    @property
+    def clone(self) -> Path:
+        """The directory that the agent runs in."""
+        return self.workspace / "repo"
+
+    @property
+    def prompt_file(self) -> Path:
+        """Outside of the clone, so that no agent commits it."""
+        return self.workspace / "prompt.md"
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What there is to tell about an attempt so far."""
+
+    seen: Observation = field(default_factory=Observation)
+    start: Start | None = None
+    end: ChildEnd | None = None
+    head: str | None = None
+    branch: str | None = None
+    rescue_branch: str | None = None
+
+
+class Attempt:
+    """Carries out one envelope."""
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        place: Place,
+        *,
+        supervisor: Supervisor,
+        allowance: Allowance,
+        console: Console,
+    ) -> None:
+        self._payload = envelope.payload
+        self._envelope = envelope
+        self._place = place
+        self._supervisor = supervisor
+        self._allowance = allowance
+        self._console = console
+        self._progress = _Progress()
+        self._git = Git(
+            supervisor,
+            place.clone,
+            environ=place.environ,
+            identity=self._payload.git,
+            redact=console.redact,
+        )
+
+    def run(self, *, digest: str) -> Result:
+        """Do the work and return its result; whatever goes wrong is in there."""
+        verdict = self._verdict()
+        if not verdict.succeeded and self._payload.repository and self._progress.end:
+            verdict = self._rescued(verdict, self._payload.repository)
+        self._console.note(f"{verdict.result_class} ({verdict.reason}): {verdict.message}")
+        return self._result(verdict, digest=digest)
+
+    def _verdict(self) -> Verdict:
+        try:
+            return self._work()
+        except AttemptError as error:
+            return error.verdict
+        except StepTimeoutError as error:
+            return self._out_of_time(str(error))
+        except GitError as error:
+            return explain(error, doing="preparing the clone").verdict
+        except OSError as error:
+            # A full disk, a missing mount: the machine's fault, and another one may do better.
+            return transient_error(Reason.RUNNER_ERROR, f"the runner failed: {error}").verdict
+
+    def _work(self) -> Verdict:
+        if self._allowance.now() >= self._allowance.ends:
+            return deadline_verdict(self._seconds)
+        adapter = adapter_for(self._payload.adapter)
+        argv = adapter.launch(Job(self._payload, self._place.prompt_file))
+        self._prepare()
+        child = Child(argv, self._place.clone, self._environment(), self._place.prompt_file)
+        self._console.note("starting the agent")
+        kills = oom_kills()
+        self._progress.end = child.run(
+            self._supervisor,
+            self._allowance,
+            adapter=adapter,
+            console=self._console,
+            seen=self._progress.seen,
+        )
+        verdict = judge(
+            self._progress.end,
+            self._progress.seen,
+            out_of_memory=oom_kills() > kills,
+            seconds=self._seconds,
+        )
+        repository, start = self._payload.repository, self._progress.start
+        return self._published(repository, start) if verdict.succeeded and repository and start else verdict
+
+    @property
+    def _seconds(self) -> float:
+        return self._allowance.ends - self._allowance.began
+
+    def _prepare(self) -> None:
+        place, payload = self._place, self._payload
+        write_identity(place.home, payload.git)
+        place.clone.mkdir(parents=True, exist_ok=True)
+        if payload.repository:
+            self._console.note(f"cloning {payload.repository.url}")
+            self._progress.start = prepare(
+                self._git, payload.repository, payload.dependencies, self._allowance
+            )
+            self._console.note(f"starting from {self._progress.start.head}")
+        place.prompt_file.write_text(compile_prompt(payload), encoding="utf-8")
+
+    def _environment(self) -> dict[str, str]:
+        place = self._place
+        return child_environment(
+            place.environ, payload=self._payload, home=place.home, prompt_file=place.prompt_file
+        )
+
+    def _published(self, repository: Repository, start: Start) -> Verdict:
+        until = self._allowance.saving()
+        try:
+            head = own_head(self._git, start, until)
+        except GitError as error:
+            text = f"HEAD of the clone can't be read: {error.said}"
+            return Verdict(ResultClass.AGENT, Reason.HEAD_UNKNOWN, text)
+        if not head:
+            text = "the agent ended well and left no commit"
+            return Verdict(ResultClass.BUSINESS, Reason.NO_COMMIT, text)
+        self._progress.head = head
+        push(
+            self._git,
+            repository,
+            commit=head,
+            start=start,
+            allowance=self._allowance,
+            sleep=self._supervisor.sleep,
+        )
+        self._progress.branch = repository.branch
+        return Verdict(ResultClass.SUCCESS, Reason.COMPLETED, self._pushed(repository.branch, head))
+
+    def _pushed(self, branch: str, head: str) -> str:
+        try:
+            left = leftovers(self._git, self._allowance.saving())
+        except (GitError, StepTimeoutError):
+            left = 0
+        more = f"; {left} uncommitted files were left behind" if left else ""
+        return f"pushed {head[:12]} to {branch}{more}"
+
+    def _rescued(self, verdict: Verdict, repository: Repository) -> Verdict:
+        start = self._progress.start
+        if start is None:
+            return verdict
+        message = _RESCUE_MESSAGE.format(
+            task=self._payload.task, attempt=self._payload.attempt, message=verdict.message
+        )
+        try:
+            self._progress.head = self._progress.head or own_head(self._git, start, self._allowance.saving())
+            saved = rescue(self._git, repository, start=start, message=message, allowance=self._allowance)
+        except (GitError, OSError) as error:
+            return _with(verdict, f"its unfinished work could not be saved: {error}")
+        except StepTimeoutError:
+            return _with(verdict, "its unfinished work could not be saved in time")
+        if not saved:
+            return verdict
+        self._progress.rescue_branch = repository.rescue_branch
+        return _with(verdict, f"its unfinished work is on {repository.rescue_branch}")
+
+    def _out_of_time(self, program: str) -> Verdict:
+        if self._allowance.now() >= self._allowance.ends:
+            return deadline_verdict(self._seconds)
+        if self._allowance.stop.at is not None:
+            return TERMINATED
+        text = f"{program} gave no answer within {self._place.git_seconds:g} s"
+        return transient_error(Reason.GIT_UNAVAILABLE, text).verdict
+
+    def _result(self, verdict: Verdict, *, digest: str) -> Result:
+        progress, redact = self._progress, self._console.redact
+        base = progress.start.base if progress.start else None
+        return Result(
+            subject=ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt),
+            result_class=verdict.result_class,
+            reason=verdict.reason,
+            exit_code=progress.end.exit_code if progress.end else None,
+            head_before=base,
+            head_after=progress.head or base,
+            branch=progress.branch,
+            rescue_branch=progress.rescue_branch,
+            usage=progress.seen.usage,
+            summary=redact(progress.seen.summary),
+            message=redact(verdict.message),
+            digest=digest,
+        )
+
+
+def run_envelope(
+    text: str, envelope: Envelope, place: Place, *, supervisor: Supervisor, console: Console, now: datetime
+) -> Result:
+    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound."""
+    began = supervisor.now()
+    seconds = float(envelope.payload.timeout_seconds)
+    if envelope.deadline:
+        seconds = min(seconds, (envelope.deadline - now).total_seconds())
+    allowance = Allowance(
+        now=supervisor.now,
+        began=began,
+        ends=began + seconds,
+        stop=supervisor.stop,
+        step_seconds=place.git_seconds,
+    )
+    attempt = Attempt(envelope, place, supervisor=supervisor, allowance=allowance, console=console)
+    return attempt.run(digest=digest_of(text))
+
+
+def _with(verdict: Verdict, addition: str) -> Verdict:
+    return Verdict(verdict.result_class, verdict.reason, f"{verdict.message}; {addition}")

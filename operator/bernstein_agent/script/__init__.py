@@ -1,0 +1,1 @@
+"""The scripted agent: a script's grammar, and the program that plays it."""

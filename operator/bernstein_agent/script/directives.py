@@ -1,0 +1,106 @@
+"""What a script can ask of the scripted agent, one frozen value for each directive."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a file, or append to it."""
+
+    path: str
+    text: str
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Commit everything in the work tree."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """Fail unless a file is there, with exactly this text where one is given."""
+
+    path: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """Print a line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Give the summary of the work."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Do nothing for a while."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Never end by itself; with ``stubborn``, not on SIGTERM either."""
+
+    stubborn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """End with an exit code."""
+
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """End well at once, without doing the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """Give the task up."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Report tokens and dollars, all at once or evenly over some seconds."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_micros: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """Report a provider's rate limit and fail."""
+
+    retry_after_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Eat:
+    """Take memory and keep it."""
+
+    mebibytes: int
+
+
+Directive: TypeAlias = (
+    Write | Commit | Expect | Print | Say | Sleep | Hang | Fail | Lazy | Abandon | Spend | RateLimit | Eat
+)

@@ -1,0 +1,169 @@
+"""The scripted agent itself: a program that reads its prompt and does what the script in it says.
+
+It is started by the runner as any agent is, knows nothing of the runner, and reports on its standard output.
+"""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, TextIO
+
+from bernstein_agent.contract import Usage, dollars_text
+from bernstein_agent.environment import PROMPT_FILE
+from bernstein_agent.script.directives import (
+    Abandon,
+    Commit,
+    Directive,
+    Eat,
+    Expect,
+    Fail,
+    Hang,
+    Lazy,
+    Print,
+    RateLimit,
+    Say,
+    Sleep,
+    Spend,
+    Write,
+)
+from bernstein_agent.script.lines import ABANDON, RATE_LIMIT, SUMMARY, USAGE, report
+from bernstein_agent.script.parser import ScriptError, parse_script
+
+_MEBIBYTE: Final = 1024 * 1024
+_REPORTS_PER_SECOND: Final = 2
+_FOREVER: Final = 3600.0
+_NO_SCRIPT: Final = 2
+
+
+class Player:
+    """Plays the steps of one script in one directory."""
+
+    def __init__(self, directory: Path, out: TextIO, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._directory = directory
+        self._out = out
+        self._sleep = sleep
+        self._usage = Usage()
+        self._eaten: list[bytes] = []
+
+    def play(self, directive: Directive) -> int | None:
+        """Do what a directive says; return the exit code if the program ends with it."""
+        match directive:
+            case Write() | Commit() | Expect():
+                return self._touch(directive)
+            case Print(text):
+                self._emit(text)
+            case Say(text):
+                self._emit(report(SUMMARY, text=text))
+            case Sleep(seconds):
+                self._sleep(seconds)
+            case Spend():
+                self._spend(directive)
+            case Eat(mebibytes):
+                # Written, not only reserved: memory that nobody touched isn't there.
+                self._eaten.extend(b"x" * _MEBIBYTE for _ in range(mebibytes))
+            case Hang(stubborn):
+                self._hang(stubborn=stubborn)
+            case Lazy() | Fail() | Abandon() | RateLimit():
+                return self._end(directive)
+        return None
+
+    def _touch(self, directive: Write | Commit | Expect) -> int | None:
+        match directive:
+            case Write(path, text, append):
+                file = self._directory / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with file.open("a" if append else "w", encoding="utf-8") as stream:
+                    stream.write(text)
+            case Commit(message):
+                self._git("add", "--all")
+                self._git("commit", "--quiet", "--message", message)
+            case Expect(path, text):
+                return self._expect(path, text)
+        return None
+
+    def _end(self, directive: Lazy | Fail | Abandon | RateLimit) -> int:
+        match directive:
+            case Lazy():
+                return 0
+            case Fail(code):
+                return code
+            case Abandon(reason, detail):
+                self._emit(report(ABANDON, reason=reason, detail=detail))
+                return 0
+            case RateLimit(seconds):
+                self._emit(report(RATE_LIMIT, retryAfterSeconds=seconds))
+                return 1
+
+    def _expect(self, path: str, text: str | None) -> int | None:
+        file = self._directory / path
+        if not file.is_file():
+            self._emit(f"expected {path} to be there")
+            return 1
+        if text is not None and file.read_text(encoding="utf-8", errors="replace") != text:
+            self._emit(f"expected {path} to hold {text.strip()!r}")
+            return 1
+        return None
+
+    def _spend(self, spend: Spend) -> None:
+        parts = max(1, round(spend.seconds * _REPORTS_PER_SECOND))
+        before = self._usage
+        for part in range(1, parts + 1):
+            self._sleep(spend.seconds / parts)
+            self._usage = _grown(before, spend, part, parts)
+            self._report_usage()
+
+    def _report_usage(self) -> None:
+        usage = self._usage
+        self._emit(
+            report(
+                USAGE,
+                inputTokens=usage.input_tokens,
+                outputTokens=usage.output_tokens,
+                cachedTokens=usage.cached_tokens,
+                costUsd=dollars_text(usage.cost_micros),
+            )
+        )
+
+    def _hang(self, *, stubborn: bool) -> None:
+        if stubborn:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self._emit("hanging")
+        while True:
+            self._sleep(_FOREVER)
+
+    def _git(self, *args: str) -> None:
+        subprocess.run(("git", *args), cwd=self._directory, check=True, stdin=subprocess.DEVNULL)
+
+    def _emit(self, line: str) -> None:
+        self._out.write(f"{line}\n")
+        self._out.flush()
+
+
+def _grown(before: Usage, spend: Spend, part: int, parts: int) -> Usage:
+    return Usage(
+        input_tokens=before.input_tokens + spend.input_tokens * part // parts,
+        output_tokens=before.output_tokens + spend.output_tokens * part // parts,
+        cached_tokens=before.cached_tokens + spend.cached_tokens * part // parts,
+        cost_micros=before.cost_micros + spend.cost_micros * part // parts,
+    )
+
+
+def main(environ: Mapping[str, str]) -> int:
+    """Play the script of the prompt that the environment names; return the exit code."""
+    try:
+        steps = parse_script(Path(environ[PROMPT_FILE]).read_text(encoding="utf-8"))
+    except (KeyError, OSError, ScriptError) as error:
+        sys.stderr.write(f"script-agent: no script to play: {error}\n")
+        return _NO_SCRIPT
+    attempt = int(environ.get("BERNSTEIN_ATTEMPT", "1"))
+    player = Player(Path.cwd(), sys.stdout)
+    with contextlib.suppress(BrokenPipeError):
+        for step in steps:
+            code = player.play(step.directive) if step.acts_in(attempt) else None
+            if code is not None:
+                return code
+    return 0
