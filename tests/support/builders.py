@@ -45,6 +45,7 @@ def inline_task(name: str, **spec: Any) -> Manifest:
 
 def make_task(
     name: str = "t",
+    /,
     *,
     run: str = "r",
     depends_on: Sequence[str] = (),

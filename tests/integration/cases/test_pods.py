@@ -1,0 +1,81 @@
+"""POD-3 and POD-7: Pods that end without a word, and one count of retries."""
+
+import pytest
+
+from tests.support.builders import hand_profile, make_run, make_task
+from tests.support.kube import Kube, Manifest
+from tests.support.operator import OperatorProcess
+from tests.support.pods import fail, pods_of, set_pod_running, set_pod_status, succeed, wait_pod
+from tests.support.tasks import attempts, holds_for, result_classes, wait_phase, wait_run
+
+QUICK: Manifest = {"backoffSeconds": 1, "maxBackoffSeconds": 1}
+EVICTED: Manifest = {"phase": "Failed", "reason": "Evicted", "message": "disk pressure"}
+PREPARED: Manifest = {
+    "name": "runner",
+    "image": "x",
+    "imageID": "",
+    "ready": True,
+    "restartCount": 0,
+    "state": {},
+}
+
+
+@pytest.fixture(autouse=True)
+def profile(kube: Kube) -> Manifest:
+    """Pods whose lives the test plays."""
+    return kube.create(hand_profile())
+
+
+@pytest.mark.parametrize(
+    ("was_running", "status"),
+    [
+        pytest.param(True, {**EVICTED, "containerStatuses": None}, id="after it ran"),
+        pytest.param(False, EVICTED, id="before it left Pending"),
+        pytest.param(False, {**EVICTED, "initContainerStatuses": [PREPARED]}, id="during its init container"),
+    ],
+)
+def test_pod_3_an_eviction_without_container_statuses_is_a_disruption(
+    kube: Kube, operator: OperatorProcess, was_running: bool, status: Manifest
+) -> None:
+    kube.create(make_run())
+    kube.create(make_task(retry={"limit": 0, **QUICK}))
+    kube.create(make_task("other"))
+    pod = wait_pod(kube, "t")
+    if was_running:
+        set_pod_running(kube, pod)
+        wait_phase(kube, "t", "Running")
+    set_pod_status(kube, pod, status)
+    succeed(kube, set_pod_running(kube, wait_pod(kube, "t", attempt=2)))
+    succeed(kube, set_pod_running(kube, wait_pod(kube, "other")))
+    wait_run(kube, "r", "Succeeded")
+    task = kube.get("agenttasks", "t")
+    lost = attempts(task)[0]
+    assert result_classes(task) == ["disruption", "success"]
+    assert "disk pressure" in lost["message"]
+    assert "exitCode" not in lost
+    assert (task["status"].get("retries", 0), task["status"]["disruptions"]) == (0, 1)
+
+
+def test_pod_3_replacements_are_bounded(kube: Kube, operator: OperatorProcess) -> None:
+    kube.create(make_run())
+    kube.create(make_task(retry={"limit": 0, **QUICK}))
+    for attempt in range(1, 5):
+        set_pod_status(kube, wait_pod(kube, "t", attempt=attempt), EVICTED)
+    failed = wait_phase(kube, "t", "Failed")
+    assert result_classes(failed) == ["disruption"] * 4
+    assert len(pods_of(kube, "t")) == 4
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_pod_7_retries_are_counted_in_one_place(kube: Kube, operator: OperatorProcess, limit: int) -> None:
+    kube.create(make_run())
+    kube.create(make_task(retry={"limit": limit, **QUICK}))
+    for attempt in range(1, limit + 2):
+        pod = wait_pod(kube, "t", attempt=attempt)
+        assert pod["spec"]["restartPolicy"] == "Never"
+        fail(kube, set_pod_running(kube, pod))
+    failed = wait_phase(kube, "t", "Failed")
+    assert result_classes(failed) == ["agent"] * (limit + 1)
+    operator.restart(kill=True)
+    holds_for(5, lambda: len(pods_of(kube, "t")) == limit + 1, what="no further Pod after a restart")
+    assert kube.get("agenttasks", "t")["status"] == failed["status"]
