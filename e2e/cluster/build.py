@@ -31,7 +31,9 @@ def build(names: Sequence[str] = ()) -> list[Path]:
     """
     wanted = in_order(names)
     if _missing(wanted):
-        with exclusive(cache_folder() / "build.lock", purpose="building the cluster's tools"):
+        lock = cache_folder() / "build.lock"
+        # Whoever builds everything begins with what we may be waiting for: go on as soon as that is there.
+        with exclusive(lock, purpose="building the cluster's tools", unless=lambda: not _missing(wanted)):
             _build_missing(_missing(wanted))
     return [item.path for item in wanted]
 

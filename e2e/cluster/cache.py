@@ -5,12 +5,16 @@ one folder below the user's cache, keyed by tool and version, shared by every cl
 """
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
+from typing import TextIO
 
 from e2e.cluster.progress import say
+
+_POLL_SECONDS = 0.25
 
 
 def cache_folder() -> Path:
@@ -19,14 +23,29 @@ def cache_folder() -> Path:
     return Path(base) / "bernstein-operator"
 
 
+def _never() -> bool:
+    return False
+
+
 @contextmanager
-def exclusive(lock: Path, *, purpose: str) -> Iterator[None]:
-    """Hold a file lock, so that two callers never do the same slow work twice; freed when we die, too."""
+def exclusive(lock: Path, *, purpose: str, unless: Callable[[], bool] = _never) -> Iterator[None]:
+    """Hold a file lock, so that two callers never do the same slow work twice; freed when we die, too.
+
+    Another holder is waited for, until `unless` holds: then nothing is left to do, and the body runs without
+    the lock.
+    """
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as handle:
-        try:
-            flock(handle, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
+        if not _taken(handle):
             say(f"waiting for another process: {purpose}")
-            flock(handle, LOCK_EX)
+            while not (_taken(handle) or unless()):
+                time.sleep(_POLL_SECONDS)
         yield
+
+
+def _taken(handle: TextIO) -> bool:
+    try:
+        flock(handle, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
