@@ -33,7 +33,9 @@ class HttpServer:
     async def start(self) -> None:
         """Listen; the port is logged, since 0 takes any free one."""
         await self._runner.setup()
-        await web.TCPSite(self._runner, port=self._port).start()
+        # A free port would be another one for each address family; so it is taken on loopback only.
+        host = None if self._port else "127.0.0.1"
+        await web.TCPSite(self._runner, host=host, port=self._port).start()
         log.info("listening", extra={"http_port": self._runner.addresses[0][1]})
 
     async def stop(self) -> None:
