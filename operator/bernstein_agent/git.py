@@ -33,7 +33,10 @@ _REPOSITORY_VARIABLES: Final = (
 )
 """Set by a surrounding git; they would point every command at another repository."""
 
-_TOLD: Final = 400
+_TOLD: Final = 1000
+_NOISE: Final = re.compile(
+    r"hint:|warning:|To |Cloning into|Please make sure you have|and the repository exists\."
+)
 
 _ACCESS_DENIED: Final = (
     r"authentication failed|could not read (username|password)|terminal prompts disabled"
@@ -42,7 +45,7 @@ _ACCESS_DENIED: Final = (
 _NOT_FOUND: Final = (
     r"repository '?[^\n]*'? ?not found|repository not exported|does not appear to be a git repository"
     r"|returned error: 404|repository '[^\n]*' does not exist|no such repository"
-    r"|unable to find remote helper|transport '[^']*' not allowed"
+    r"|unable to find remote helper|'remote-\S+' is not a git command|transport '[^']*' not allowed"
 )
 _IN_THE_WAY: Final = r"' exists; cannot create|\(directory file conflict\)"
 
@@ -132,7 +135,7 @@ def explain(error: GitError, *, doing: str) -> AttemptError:
 
 
 def _told(done: Completed) -> str:
-    """Return the lines that say what went wrong, on one line, at most 400 characters."""
-    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"fatal:|error:|remote:|ssh:|!", line)] or lines[-1:]
+    """Return what git said went wrong, on one line, at most 1000 characters."""
+    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines()]
+    telling = [line for line in lines if line and not _NOISE.match(line)]
     return " ".join(telling)[:_TOLD] or f"git ended with exit code {done.exit_code}"

@@ -23,9 +23,7 @@ def parse_dollars(value: object) -> int:
     text = str(value)
     exact = isinstance(value, int | str) and not isinstance(value, bool)
     if not exact or not _AMOUNT.fullmatch(text):
-        raise ValueError(
-            f"{text[:_SHOWN]!r} is no amount of dollars (text like '12.50', at most six places)"
-        )
+        raise ValueError(f"{text[:_SHOWN]!r} is no amount of dollars (text like '12.50', at most six places)")
     return int(Decimal(text) * MICROS_PER_DOLLAR)
 
 

@@ -39,7 +39,11 @@ def script(*lines: str) -> str:
 
 def repository(url: str, **changes: str) -> Repository:
     """Return a repository with the branches of the task that the tests run."""
-    usual = {"ref": "main", "branch": "bernstein/demo/build", "rescue_branch": "bernstein/demo/build.rescue-1"}
+    usual = {
+        "ref": "main",
+        "branch": "bernstein/demo/build",
+        "rescue_branch": "bernstein/demo/build.rescue-1",
+    }
     return Repository(url=url, **{**usual, **changes})
 
 
@@ -105,7 +109,9 @@ class Bench:
     env: dict[str, str] = field(default_factory=lambda: {"PATH": "/usr/local/bin:/usr/bin:/bin"})
     runs: int = 0
 
-    def run(self, order: Envelope | str, *, env: Mapping[str, str] | None = None, flags: Sequence[str] = ()) -> Ended:
+    def run(
+        self, order: Envelope | str, *, env: Mapping[str, str] | None = None, flags: Sequence[str] = ()
+    ) -> Ended:
         """Carry out an envelope to its end."""
         with self.running(order, env=env, flags=flags) as attempt:
             return attempt.ended()
@@ -121,7 +127,13 @@ class Bench:
         document = place / "envelope.json"
         document.write_text(order if isinstance(order, str) else order.to_json())
         command = [str(self.python), "-I", str(self.zipapp), "run", "--envelope", str(document)]
-        command += ["--workspace", str(place / "workspace"), "--termination-log", str(place / "message"), *flags]
+        command += [
+            "--workspace",
+            str(place / "workspace"),
+            "--termination-log",
+            str(place / "message"),
+            *flags,
+        ]
         with (place / "log").open("wb") as log:
             process = subprocess.Popen(
                 command, env={**self.env, **(env or {})}, stdout=log, stderr=subprocess.STDOUT, cwd="/"

@@ -26,11 +26,15 @@ def test_a_commit_is_pushed_to_the_tasks_branch(bench: Bench, remote: Remote) ->
     assert (result.head_before, result.branch, result.rescue_branch) == (base, BRANCH, None)
     assert (result.summary, result.exit_code) == ("The parser is there.", 0)
     assert remote.show(BRANCH, "src/parser.py") == "print('parsed')"
-    assert remote.log(BRANCH, "%s by %an <%ae>")[0] == "Add the parser by Bernstein Agent <agent@bernstein.run>"
+    assert (
+        remote.log(BRANCH, "%s by %an <%ae>")[0] == "Add the parser by Bernstein Agent <agent@bernstein.run>"
+    )
 
 
 @pytest.mark.parametrize(
-    "ref", ["main", "refs/heads/main", "v1", "refs/tags/v1", "HEAD", "refs/pull/7/head"], ids=lambda ref: str(ref)
+    "ref",
+    ["main", "refs/heads/main", "v1", "refs/tags/v1", "HEAD", "refs/pull/7/head"],
+    ids=str,
 )
 def test_a_ref_may_be_anything_that_leads_to_a_commit(bench: Bench, remote: Remote, ref: str) -> None:
     base = remote.branches()["main"]
@@ -221,8 +225,11 @@ def test_commits_that_the_server_refuses_are_told_in_its_own_words(bench: Bench,
 
 
 def test_hooks_that_an_agent_leaves_are_not_run_by_the_runner(bench: Bench, remote: Remote) -> None:
-    hooks = "for h in pre-push pre-commit post-checkout; do echo 'touch ../ran' > .git/hooks/$h; chmod +x .git/hooks/$h; done"
-    with bench.running(envelope(args=("sh", "-c", f"{hooks}; touch dirty; exit 3"), repo=repository(remote.url))) as run:
+    install = "echo 'touch ../ran' > .git/hooks/$h; chmod +x .git/hooks/$h"
+    hooks = f"for h in pre-push pre-commit post-checkout; do {install}; done"
+    with bench.running(
+        envelope(args=("sh", "-c", f"{hooks}; touch dirty; exit 3"), repo=repository(remote.url))
+    ) as run:
         ended = run.ended()
         assert not (run.workspace / "ran").exists()
     assert ended.result.rescue_branch == RESCUE

@@ -2,8 +2,8 @@
 
 import re
 import sys
-from datetime import UTC, datetime
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -45,7 +45,12 @@ ENDINGS = {
         Reason.NON_ZERO_EXIT,
         "the agent exited with code 1: expected lexer.py to hold 'two'",
     ),
-    "eats memory and stays alive": (["eat 16"], ResultClass.SUCCESS, Reason.COMPLETED, "the agent ended well"),
+    "eats memory and stays alive": (
+        ["eat 16"],
+        ResultClass.SUCCESS,
+        Reason.COMPLETED,
+        "the agent ended well",
+    ),
     "fails in another attempt only": (
         ["on attempt 2+: fail", "on attempts 1,3: print here"],
         ResultClass.SUCCESS,
@@ -94,7 +99,11 @@ def test_reports_that_are_no_amounts_are_refused_and_the_attempt_goes_on(bench: 
         (("sh", "-c", "kill -KILL $$"), ResultClass.TRANSIENT, Reason.KILLED),
         (("sh", "-c", "kill -SEGV $$"), ResultClass.AGENT, Reason.NON_ZERO_EXIT),
         (("grep", "-q", "# Your task: Build the parser"), ResultClass.SUCCESS, Reason.COMPLETED),
-        (("grep", "-q", "# Your task: Build the parser", "{prompt_file}"), ResultClass.SUCCESS, Reason.COMPLETED),
+        (
+            ("grep", "-q", "# Your task: Build the parser", "{prompt_file}"),
+            ResultClass.SUCCESS,
+            Reason.COMPLETED,
+        ),
         (("sh", "-c", 'grep -q "A parser" "$BERNSTEIN_PROMPT_FILE"'), ResultClass.SUCCESS, Reason.COMPLETED),
         (("sh", "-c", 'test -z "$(ls -A)"'), ResultClass.SUCCESS, Reason.COMPLETED),
     ],
@@ -234,7 +243,10 @@ def test_orders_that_no_retry_can_heal(bench: Bench, document: str, reason: Reas
 def test_an_envelope_for_another_pod_is_refused(bench: Bench) -> None:
     ended = bench.run(envelope(script("lazy")), env={"BERNSTEIN_POD_NAME": "other-000000-a7"})
     assert (ended.result.subject.id, ended.result.subject.attempt) == ("other-000000-a7", 7)
-    assert ended.result.message == f"the envelope is refused: subject.id: '{POD}' is not this Pod, 'other-000000-a7'"
+    assert (
+        ended.result.message
+        == f"the envelope is refused: subject.id: '{POD}' is not this Pod, 'other-000000-a7'"
+    )
     assert ended.exit_code == 65
 
 

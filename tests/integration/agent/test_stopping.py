@@ -26,8 +26,12 @@ def running_with(marker: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("hang", ["hang", "hang ignoring SIGTERM"], ids=["ends on SIGTERM", "ignores SIGTERM"])
-def test_an_agent_past_its_timeout_is_stopped_and_its_work_saved(bench: Bench, remote: Remote, hang: str) -> None:
+@pytest.mark.parametrize(
+    "hang", ["hang", "hang ignoring SIGTERM"], ids=["ends on SIGTERM", "ignores SIGTERM"]
+)
+def test_an_agent_past_its_timeout_is_stopped_and_its_work_saved(
+    bench: Bench, remote: Remote, hang: str
+) -> None:
     order = envelope(
         script("write done.py: 1", "commit Half of it", "write open.py: 2", hang),
         repo=repository(remote.url),
@@ -45,7 +49,9 @@ def test_an_agent_past_its_timeout_is_stopped_and_its_work_saved(bench: Bench, r
     assert BRANCH not in remote.branches()
 
 
-def test_a_clone_that_never_ends_is_a_deadline_when_the_attempt_is_over(bench: Bench, silent_server: str) -> None:
+def test_a_clone_that_never_ends_is_a_deadline_when_the_attempt_is_over(
+    bench: Bench, silent_server: str
+) -> None:
     ended = bench.run(envelope(script("lazy"), repo=repository(silent_server), timeout_seconds=1))
     assert (ended.result.result_class, ended.result.exit_code) == (ResultClass.DEADLINE, None)
 
@@ -57,7 +63,9 @@ def test_a_git_server_that_never_answers_is_transient(bench: Bench, silent_serve
     assert ended.result.message == "git gave no answer within 1 s"
 
 
-@pytest.mark.parametrize("hang", ["hang", "hang ignoring SIGTERM"], ids=["ends on SIGTERM", "ignores SIGTERM"])
+@pytest.mark.parametrize(
+    "hang", ["hang", "hang ignoring SIGTERM"], ids=["ends on SIGTERM", "ignores SIGTERM"]
+)
 def test_a_pod_that_is_stopped_saves_its_work_first(bench: Bench, remote: Remote, hang: str) -> None:
     order = envelope(script("write open.py: 2", hang), repo=repository(remote.url))
     with bench.running(order) as attempt:
@@ -94,14 +102,22 @@ def test_a_stopped_pod_says_so_when_its_work_could_not_be_saved(bench: Bench, re
 
 def test_a_failed_agents_work_is_saved_without_what_gitignore_excludes(bench: Bench, remote: Remote) -> None:
     remote.commit({".gitignore": "*.log\nbuild/\n"})
-    steps = ("write kept.py: 1", "write build/big.o: x", "write debug.log: x", "append README.md: more", "fail 3")
+    steps = (
+        "write kept.py: 1",
+        "write build/big.o: x",
+        "write debug.log: x",
+        "append README.md: more",
+        "fail 3",
+    )
     ended = bench.run(envelope(script(*steps), repo=repository(remote.url)))
     assert (ended.result.reason, ended.result.exit_code) == (Reason.NON_ZERO_EXIT, 3)
     assert remote.files(RESCUE) == {".gitignore", "README.md", "kept.py"}
     assert remote.show(RESCUE, "README.md") == "A repository.\nmore"
 
 
-def test_commits_of_a_failed_agent_are_saved_even_if_nothing_else_is_left(bench: Bench, remote: Remote) -> None:
+def test_commits_of_a_failed_agent_are_saved_even_if_nothing_else_is_left(
+    bench: Bench, remote: Remote
+) -> None:
     ended = bench.run(envelope(script("write a.py: 1", "commit A", "fail"), repo=repository(remote.url)))
     assert ended.result.head_after == remote.branches()[RESCUE]
     assert BRANCH not in remote.branches()
@@ -114,7 +130,9 @@ def test_a_lazy_agents_uncommitted_work_is_saved(bench: Bench, remote: Remote) -
 
 
 def test_work_is_saved_beside_the_lock_of_a_git_command_that_was_killed(bench: Bench, remote: Remote) -> None:
-    order = envelope(args=("sh", "-c", "echo 1 > a.py; touch .git/index.lock; exit 1"), repo=repository(remote.url))
+    order = envelope(
+        args=("sh", "-c", "echo 1 > a.py; touch .git/index.lock; exit 1"), repo=repository(remote.url)
+    )
     assert bench.run(order).result.rescue_branch == RESCUE
     assert "a.py" in remote.files(RESCUE)
 

@@ -1,0 +1,329 @@
+"""The contract: every version ever released is read, what breaks it is named, and the schemas agree."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bernstein_agent.contract import (
+    Budget,
+    Command,
+    ContractError,
+    Envelope,
+    PreviousAttempt,
+    Reason,
+    Repository,
+    Result,
+    ResultClass,
+    Usage,
+    digest_of,
+    parse_envelope,
+    parse_result,
+    parse_usage,
+)
+from bernstein_agent.contract import envelope as envelope_module
+from bernstein_agent.contract import result as result_module
+from bernstein_agent.contract.encoding import json_name
+from tests.unit.agent.examples import GOLDEN, SCHEMAS, Change, document, result
+
+LATEST = "1.0"
+PARSERS: dict[str, Callable[[str], Envelope | Result]] = {"envelope": parse_envelope, "result": parse_result}
+
+
+def schema(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text())
+    return loaded
+
+
+def accepted_by_schema(name: str, fields: object) -> bool:
+    return jsonschema.Draft202012Validator(schema(name)).is_valid(fields)
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.iterdir()), ids=lambda path: path.stem)
+def test_every_released_version_is_still_read_whole(path: Any) -> None:
+    kind = path.stem.partition("-")[0]
+    parsed = PARSERS[kind](path.read_text())
+    assert json.loads(parsed.to_json()) == json.loads(path.read_text())
+    assert accepted_by_schema(path.stem, json.loads(path.read_text()))
+
+
+def test_an_envelope_is_read_into_values() -> None:
+    envelope = parse_envelope(json.dumps(document("envelope-1.0")))
+    assert envelope.deadline == datetime(2026, 12, 1, 12, tzinfo=UTC)
+    assert envelope.budget == Budget(tool_calls=40, tokens=200_000, cost_micros=2_500_000)
+    assert envelope.payload.command == Command(args=("agent", "--prompt-file", "{prompt_file}"))
+    assert envelope.payload.repository == Repository(
+        url="https://git.example.com/team/menu.git",
+        ref="main",
+        base_commit="1" * 40,
+        branch="bernstein/demo/parser",
+        rescue_branch="bernstein/demo/parser.rescue-2",
+        expected_branch_head="2" * 40,
+    )
+    assert envelope.payload.previous_attempt == PreviousAttempt(
+        result_class=ResultClass.AGENT,
+        message="the agent exited with code 3: KeyError: 'menu'",
+        branch="bernstein/demo/parser",
+        rescue_branch="bernstein/demo/parser.rescue-1",
+    )
+
+
+def test_equal_envelopes_are_equal_texts() -> None:
+    one = parse_envelope((GOLDEN / "envelope-1.0.json").read_text())
+    other = parse_envelope(json.dumps(dict(reversed(document("envelope-1.0").items()))))
+    assert one.to_json() == other.to_json()
+    assert "\n" not in one.to_json()
+
+
+OPTIONAL = ("deadline", "budget", "traceContext", "policyDecision", "classification")
+OPTIONAL_IN_PAYLOAD = ("goal", "repository", "dependencies", "command", "previousAttempt")
+
+
+def test_what_is_optional_may_be_absent_or_null() -> None:
+    absent, null = document("envelope-1.0"), document("envelope-1.0")
+    for name in OPTIONAL:
+        del absent[name]
+        null[name] = None
+    for name in OPTIONAL_IN_PAYLOAD:
+        del absent["payload"][name]
+        null["payload"][name] = None
+    assert parse_envelope(json.dumps(absent)) == parse_envelope(json.dumps(null))
+    assert accepted_by_schema("envelope-1.0", absent)
+    assert accepted_by_schema("envelope-1.0", null)
+
+
+TOLERATED: dict[str, tuple[str, Change]] = {
+    "an envelope with a field of a later version": ("envelope", lambda d: d.update(later={"x": 1})),
+    "a payload with one": ("envelope", lambda d: d["payload"].update(later=[1])),
+    "an envelope of a later minor version": ("envelope", lambda d: d.update(contractVersion="1.7")),
+    "a result with a field of a later version": ("result", lambda d: d.update(later={"x": 1})),
+    "a result of a later minor version": ("result", lambda d: d.update(contractVersion="1.12")),
+    "a result without usage": ("result", lambda d: d.pop("usage")),
+    "a result without any head": ("result", lambda d: (d.pop("headBefore"), d.pop("headAfter"))),
+    "dollars as a whole number": ("result", lambda d: d["usage"].update(costUsd=3)),
+}
+
+
+@pytest.mark.parametrize(("kind", "change"), TOLERATED.values(), ids=TOLERATED)
+def test_what_a_reader_tolerates(kind: str, change: Change) -> None:
+    fields = document(f"{kind}-1.0", change)
+    PARSERS[kind](json.dumps(fields))
+    assert accepted_by_schema(f"{kind}-1.0", fields)
+
+
+REFUSED: dict[str, tuple[str, str, Change]] = {
+    "unknown major": ("envelope", "contractVersion", lambda d: d.update(contractVersion="2.0")),
+    "no version": ("envelope", "contractVersion", lambda d: d.pop("contractVersion")),
+    "version that is none": ("envelope", "contractVersion", lambda d: d.update(contractVersion="one")),
+    "foreign subject": ("envelope", "subject.type", lambda d: d["subject"].update(type="run")),
+    "no actor": ("envelope", "actor", lambda d: d.pop("actor")),
+    "grant without a profile": ("envelope", "actor.grant.profile", lambda d: d["actor"].update(grant={})),
+    "another reply": ("envelope", "replyContract", lambda d: d.update(replyContract="attempt-result@2")),
+    "payload that is a list": ("envelope", "payload", lambda d: d.update(payload=[])),
+    "empty prompt": ("envelope", "payload.prompt", lambda d: d["payload"].update(prompt="")),
+    "prompt that is a number": ("envelope", "payload.prompt", lambda d: d["payload"].update(prompt=7)),
+    "attempt zero": ("envelope", "payload.attempt", lambda d: d["payload"].update(attempt=0)),
+    "attempt that is true": ("envelope", "payload.attempt", lambda d: d["payload"].update(attempt=True)),
+    "timeout in text": (
+        "envelope",
+        "payload.timeoutSeconds",
+        lambda d: d["payload"].update(timeoutSeconds="9"),
+    ),
+    "timeout beyond bounds": (
+        "envelope",
+        "payload.timeoutSeconds",
+        lambda d: d["payload"].update(timeoutSeconds=2**31),
+    ),
+    "url that is a flag": (
+        "envelope",
+        "payload.repository.url",
+        lambda d: d["payload"]["repository"].update(url="--upload-pack=x"),
+    ),
+    "ref that is a flag": (
+        "envelope",
+        "payload.repository.ref",
+        lambda d: d["payload"]["repository"].update(ref="-x"),
+    ),
+    "branch with two dots": (
+        "envelope",
+        "payload.repository.branch",
+        lambda d: d["payload"]["repository"].update(branch="a..b"),
+    ),
+    "branch with a line end": (
+        "envelope",
+        "payload.repository.branch",
+        lambda d: d["payload"]["repository"].update(branch="a\nb"),
+    ),
+    "short commit": (
+        "envelope",
+        "payload.dependencies[0].commit",
+        lambda d: d["payload"]["dependencies"][0].update(commit="abc"),
+    ),
+    "argument that is a number": (
+        "envelope",
+        "payload.command.args[1]",
+        lambda d: d["payload"]["command"].update(args=["a", 1]),
+    ),
+    "argument with NUL": (
+        "envelope",
+        "payload.command.args[0]",
+        lambda d: d["payload"]["command"].update(args=["a\0b"]),
+    ),
+    "author that breaks out": (
+        "envelope",
+        "payload.git.authorName",
+        lambda d: d["payload"]["git"].update(authorName="a\nb"),
+    ),
+    "class that is none": (
+        "envelope",
+        "payload.previousAttempt.class",
+        lambda d: d["payload"]["previousAttempt"].update({"class": "sad"}),
+    ),
+    "negative budget": ("envelope", "budget.costUsd", lambda d: d["budget"].update(costUsd="-1")),
+    "budget that is nan": ("envelope", "budget.costUsd", lambda d: d["budget"].update(costUsd="nan")),
+    "budget with seven places": (
+        "envelope",
+        "budget.costUsd",
+        lambda d: d["budget"].update(costUsd="0.0000001"),
+    ),
+    "negative tokens": ("envelope", "budget.tokens", lambda d: d["budget"].update(tokens=-1)),
+    "result of another major": ("result", "contractVersion", lambda d: d.update(contractVersion="0.9")),
+    "result without a class": ("result", "class", lambda d: d.pop("class")),
+    "result without a subject": ("result", "subject", lambda d: d.pop("subject")),
+    "reason of two words": ("result", "reason", lambda d: d.update(reason="No commit")),
+    "exit code that is none": ("result", "exitCode", lambda d: d.update(exitCode=256)),
+    "head that is a branch": ("result", "headAfter", lambda d: d.update(headAfter="main")),
+    "negative spend": ("result", "usage.inputTokens", lambda d: d["usage"].update(inputTokens=-1)),
+    "infinite spend": ("result", "usage.costUsd", lambda d: d["usage"].update(costUsd="inf")),
+    "spend in a binary fraction": ("result", "usage.costUsd", lambda d: d["usage"].update(costUsd=0.1)),
+    "digest of another kind": ("result", "digest", lambda d: d.update(digest="md5:0")),
+}
+
+
+@pytest.mark.parametrize(("kind", "path", "change"), REFUSED.values(), ids=REFUSED)
+def test_what_breaks_the_contract_is_named_by_its_path(kind: str, path: str, change: Change) -> None:
+    fields = document(f"{kind}-1.0", change)
+    with pytest.raises(ContractError) as refusal:
+        PARSERS[kind](json.dumps(fields))
+    assert refusal.value.path == path
+    assert not accepted_by_schema(f"{kind}-1.0", fields)
+
+
+BEYOND_SCHEMAS: dict[str, tuple[str, Change]] = {
+    "branch that ends in a line end": (
+        "payload.repository.branch",
+        lambda d: d["payload"]["repository"].update(branch="a\n"),
+    ),
+    "command for another Pod": ("commandId", lambda d: d.update(commandId="other")),
+    "version of another attempt": ("subject.version", lambda d: d["subject"].update(version=3)),
+    "key of another attempt": ("idempotencyKey", lambda d: d.update(idempotencyKey="uid:3")),
+    "deadline without a zone": ("deadline", lambda d: d.update(deadline="2026-12-01T12:00:00")),
+    "deadline that is no moment": ("deadline", lambda d: d.update(deadline="tomorrow")),
+}
+
+
+@pytest.mark.parametrize(("path", "change"), BEYOND_SCHEMAS.values(), ids=BEYOND_SCHEMAS)
+def test_what_no_schema_can_say_is_checked_too(path: str, change: Change) -> None:
+    with pytest.raises(ContractError) as refusal:
+        parse_envelope(json.dumps(document("envelope-1.0", change)))
+    assert refusal.value.path == path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '"text"',
+        "NaN",
+        '{"contractVersion": Infinity}',
+        "[" * 100_000,
+        "9" * 5_000,
+        '{"a": "\\ud800',
+    ],
+    ids=[
+        "empty",
+        "cut",
+        "list",
+        "text",
+        "nan",
+        "infinity",
+        "too deep",
+        "too long a number",
+        "cut in a character",
+    ],
+)
+@pytest.mark.parametrize("kind", PARSERS)
+def test_what_is_no_document_is_a_contract_error(kind: str, text: str) -> None:
+    with pytest.raises(ContractError):
+        PARSERS[kind](text)
+
+
+def test_half_a_character_is_no_text() -> None:
+    text = json.dumps(document("envelope-1.0", lambda d: d["payload"].update(prompt="\ud800")))
+    with pytest.raises(ContractError, match=re.escape("payload.prompt: half of a surrogate pair")):
+        parse_envelope(text)
+
+
+def test_a_digest_binds_to_every_byte() -> None:
+    assert digest_of("{}") == "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    assert digest_of("{} ") != digest_of("{}")
+
+
+def test_usage_is_read_by_itself_too() -> None:
+    assert parse_usage({"inputTokens": 3, "costUsd": "0.25"}) == Usage(input_tokens=3, cost_micros=250_000)
+    with pytest.raises(ContractError, match="usage"):
+        parse_usage("a lot")
+
+
+def described(
+    cls: type, node: Mapping[str, Any], root: Mapping[str, Any]
+) -> Iterator[tuple[str, set[str], set[str]]]:
+    """Yield class, JSON names and required JSON names as the schema has them, for a class and its parts."""
+    yield cls.__name__, set(node["properties"]), set(node.get("required", ()))
+    modules = {**vars(envelope_module), **vars(result_module)}
+    for field in dataclasses.fields(cls):
+        inner = node["properties"].get(json_name(field), {})
+        inner = inner.get("items", inner)
+        part = next((modules[word] for word in re.findall(r"\w+", str(field.type)) if word in modules), None)
+        if "properties" in inner and dataclasses.is_dataclass(part):
+            assert isinstance(part, type)
+            yield from described(part, inner, root)
+
+
+#: Required on the wire although the class has a value for them: it is what this version writes.
+ALWAYS_WRITTEN = {"contractVersion", "replyContract", "type"}
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"), [(Envelope, "envelope"), (Result, "result")], ids=["envelope", "result"]
+)
+def test_the_schema_has_the_fields_of_the_classes(cls: type, name: str) -> None:
+    whole = schema(f"{name}-{LATEST}")
+    modules = {**vars(envelope_module), **vars(result_module)}
+    for class_name, names, required in described(cls, whole, whole):
+        fields = dataclasses.fields(modules[class_name])
+        mandatory = {
+            json_name(field)
+            for field in fields
+            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        }
+        assert {json_name(field) for field in fields} == names, class_name
+        assert mandatory == required - ALWAYS_WRITTEN, class_name
+
+
+def test_the_schemas_know_every_result_class() -> None:
+    words = {str(word) for word in ResultClass}
+    assert set(schema(f"result-{LATEST}")["properties"]["class"]["enum"]) == words
+    assert set(schema(f"envelope-{LATEST}")["$defs"]["class"]["enum"]) == words
+
+
+@pytest.mark.parametrize("reason", Reason, ids=str)
+def test_every_reason_of_the_runner_can_be_read(reason: Reason) -> None:
+    assert parse_result(result(reason=reason).to_json()).reason == reason

@@ -1,0 +1,134 @@
+"""The small parts around an attempt: secrets, the child's environment, clocks, memory, the archive."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bernstein_agent.allowance import Allowance, StopRequest
+from bernstein_agent.build import build_zipapp
+from bernstein_agent.environment import child_environment
+from bernstein_agent.git import git_environment
+from bernstein_agent.memory import oom_kills
+from bernstein_agent.redaction import Redactor
+from tests.unit.agent.examples import payload
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://bot:hunter2@git.example.com/x", "https://***@git.example.com/x"),
+        ("https://token@git.example.com/x", "https://***@git.example.com/x"),
+        ("https://git.example.com/a@b", "https://git.example.com/a@b"),
+        ("git@git.example.com:x", "git@git.example.com:x"),
+        ("key sk-12345678!", "key ***!"),
+        ("longer sk-12345678-and-more", "longer ***"),
+        ("region europe-west", "region europe-west"),
+        ("short abc", "short abc"),
+    ],
+    ids=[
+        "password in a URL",
+        "token in a URL",
+        "at sign in a path",
+        "user of an ssh address",
+        "value of a key",
+        "value that holds another",
+        "value of no secret",
+        "value too short to tell",
+    ],
+)
+def test_secrets_are_masked(text: str, shown: str) -> None:
+    environ = {
+        "PROVIDER_API_KEY": "sk-12345678",
+        "gh_token": "sk-12345678-and-more",
+        "REGION": "europe-west",
+        "SECRET_X": "abc",
+    }
+    assert Redactor(environ)(text) == shown
+
+
+def test_a_program_without_any_environment_gets_the_defaults() -> None:
+    env = child_environment({}, payload=payload(repository=None), home=Path("/h"), prompt_file=Path("/p"))
+    assert {name: env[name] for name in ("HOME", "TMPDIR", "LANG")} == {
+        "HOME": "/h",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+    }
+    assert env["PATH"]
+    assert "BERNSTEIN_BRANCH" not in env
+
+
+def test_the_profile_may_set_what_is_not_fixed() -> None:
+    profile = {"LANG": "de_DE.UTF-8", "TMPDIR": "/scratch", "PATH": "/opt/bin", "HOME": "/root"}
+    env = child_environment(profile, payload=payload(), home=Path("/h"), prompt_file=Path("/p"))
+    assert {name: env[name] for name in profile} == {**profile, "HOME": "/h"}
+    assert env["BERNSTEIN_BRANCH"] == "bernstein/demo/build"
+
+
+def test_git_of_the_runner_belongs_to_no_surrounding_repository_and_never_asks() -> None:
+    env = git_environment({"GIT_DIR": "/x", "GIT_INDEX_FILE": "/y", "HTTPS_PROXY": "p"}, payload().git)
+    assert not {"GIT_DIR", "GIT_INDEX_FILE"} & set(env)
+    assert (env["GIT_TERMINAL_PROMPT"], env["GIT_CONFIG_GLOBAL"]) == ("0", "/dev/null")
+    assert env["HTTPS_PROXY"] == "p"
+
+
+def allowance(now: float, *, stop: float | None = None) -> Allowance:
+    return Allowance(now=lambda: now, began=0, ends=100, stop=StopRequest(stop), step_seconds=30)
+
+
+@pytest.mark.parametrize(
+    ("now", "stop", "expected"),
+    [
+        (10, None, {"work": 100, "step": 40, "mercy": 15, "saving": 40}),
+        (90, None, {"work": 100, "step": 100, "mercy": 95, "saving": 120}),
+        (100, None, {"work": 100, "step": 100, "mercy": 105, "saving": 130}),
+        (10, 10, {"work": 10, "step": 10, "mercy": 13, "saving": 19}),
+        (102, 101, {"work": 100, "step": 100, "mercy": 104, "saving": 110}),
+    ],
+    ids=["in the middle", "near the end", "timeout over", "asked to stop", "asked to stop after the timeout"],
+)
+def test_how_long_each_step_may_take(now: float, stop: float | None, expected: dict[str, float]) -> None:
+    limits = allowance(now, stop=stop)
+    limit = {
+        "work": limits.work(),
+        "step": limits.step()(),
+        "mercy": limits.mercy()(),
+        "saving": limits.saving()(),
+    }
+    assert limit == expected
+
+
+def test_a_stop_shortens_what_has_already_begun() -> None:
+    limits = allowance(10)
+    saving, mercy, step = limits.saving(), limits.mercy(), limits.step()
+    limits.stop.at = 11
+    assert (saving(), mercy(), step()) == (20, 14, 11)
+
+
+@pytest.mark.parametrize(
+    ("files", "kills"),
+    [
+        ({"memory.events": "low 0\noom 3\noom_kill 2\noom_group_kill 0\n"}, 2),
+        ({"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n"}, 4),
+        ({"memory.events": "nonsense"}, 0),
+        ({}, 0),
+    ],
+    ids=["cgroup v2", "cgroup v1", "unreadable", "absent"],
+)
+def test_the_kernels_count_of_kills_for_memory(tmp_path: Path, files: dict[str, str], kills: int) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert oom_kills(tmp_path) == kills
+
+
+def test_two_builds_of_the_same_source_are_the_same(tmp_path: Path) -> None:
+    for name in ("one.pyz", "two.pyz"):
+        build_zipapp(tmp_path / name)
+    assert (tmp_path / "one.pyz").read_bytes() == (tmp_path / "two.pyz").read_bytes()
+    assert (tmp_path / "one.pyz").stat().st_mode & 0o777 == 0o755
+    names = zipfile.ZipFile(tmp_path / "one.pyz").namelist()
+    assert {"__main__.py", "bernstein_agent/__main__.py", "bernstein_agent/schemas/result-1.0.json"} <= set(
+        names
+    )
+    assert not any("__pycache__" in name for name in names)
