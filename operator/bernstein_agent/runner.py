@@ -184,16 +184,21 @@ class Attempt:
             text = "the agent ended well and left no commit"
             return Verdict(ResultClass.BUSINESS, Reason.NO_COMMIT, text)
         self._progress.head = head
+        self._console.note(f"pushing {head} to {repository.branch}")
         push(
             self._git,
             repository,
             commit=head,
             start=start,
             allowance=self._allowance,
-            sleep=self._supervisor.sleep,
+            sleep=self._pause,
         )
         self._progress.branch = repository.branch
         return Verdict(ResultClass.SUCCESS, Reason.COMPLETED, self._pushed(repository.branch, head))
+
+    def _pause(self, seconds: float) -> None:
+        self._console.note(f"the push failed; trying again in {seconds:g} s")
+        self._supervisor.sleep(seconds)
 
     def _pushed(self, branch: str, head: str) -> str:
         try:

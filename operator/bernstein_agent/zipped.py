@@ -19,6 +19,9 @@ def archive() -> Path | None:
 
 
 def own_command() -> tuple[str, ...]:
-    """Return program and arguments that start this program again; a verb is still to be added."""
+    """Return program and arguments that start this program again; a verb is still to be added.
+
+    Neither the environment nor the current directory, both of which are the agent's, can get between.
+    """
     found = archive()
-    return (sys.executable, str(found)) if found else (sys.executable, "-m", "bernstein_agent")
+    return (sys.executable, "-I", str(found)) if found else (sys.executable, "-P", "-m", "bernstein_agent")

@@ -212,3 +212,6 @@ _VERBS: Final[Mapping[str, Callable[[str], Directive]]] = MappingProxyType(
         "eat": lambda rest: Eat(_whole(rest, _MAX_MEBIBYTES)),
     }
 )
+
+VERBS: Final = frozenset(_VERBS)
+"""The first word of every directive."""

@@ -79,8 +79,7 @@ class Player:
                 with file.open("a" if append else "w", encoding="utf-8") as stream:
                     stream.write(text)
             case Commit(message):
-                self._git("add", "--all")
-                self._git("commit", "--quiet", "--message", message)
+                return self._git("add", "--all") or self._git("commit", "--quiet", "--message", message)
             case Expect(path, text):
                 return self._expect(path, text)
         return None
@@ -135,8 +134,11 @@ class Player:
         while True:
             self._sleep(_FOREVER)
 
-    def _git(self, *args: str) -> None:
-        subprocess.run(("git", *args), cwd=self._directory, check=True, stdin=subprocess.DEVNULL)
+    def _git(self, *args: str) -> int | None:
+        done = subprocess.run(
+            ("git", *args), cwd=self._directory, check=False, stdin=subprocess.DEVNULL, stdout=sys.stderr
+        )
+        return done.returncode or None
 
     def _emit(self, line: str) -> None:
         self._out.write(f"{line}\n")

@@ -29,6 +29,7 @@ from bernstein_agent.contract import (
 )
 
 PLAIN_PYTHON = Path(sys.base_prefix, "bin", "python3")
+GRACE_SECONDS = 10
 POD = "build-parser-3f2a91-a1"
 
 
@@ -164,9 +165,18 @@ class Running:
                 raise AssertionError(f"ended without {text!r}:\n{self._log()}")
             time.sleep(0.02)
 
-    def ended(self) -> Ended:
+    def stopped_by_kubelet(self) -> Ended:
+        """Stop it as a kubelet does: SIGTERM, and SIGKILL when the ten seconds of grace are over."""
+        self.process.terminate()
+        try:
+            return self.ended(timeout=GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.ended()
+
+    def ended(self, *, timeout: float = 120) -> Ended:
         """Return what is left at the end."""
-        code = self.process.wait(timeout=120)
+        code = self.process.wait(timeout=timeout)
         message = self.place / "message"
         return Ended(code, message.read_text() if message.exists() else "", self._log())
 

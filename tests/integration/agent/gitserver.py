@@ -116,9 +116,9 @@ class GitServer:
 
 
 @contextmanager
-def serving(root: Path) -> Iterator[GitServer]:
-    """Serve the repositories under ``root`` for reading and pushing."""
-    port = free_port()
+def serving(root: Path, *, port: int = 0) -> Iterator[GitServer]:
+    """Serve the repositories under ``root`` for reading and pushing; port 0 is any free one."""
+    port = port or free_port()
     command = ["git", "daemon", "--listen=127.0.0.1", f"--port={port}", f"--base-path={root}"]
     command += ["--export-all", "--enable=receive-pack", "--reuseaddr", str(root)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as daemon:

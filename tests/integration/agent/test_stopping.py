@@ -1,13 +1,13 @@
 """Agents that don't end by themselves: timeouts, Pods asked to stop, and what is left running or unsaved."""
 
-import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from bernstein_agent.contract import Reason, ResultClass
 from tests.integration.agent.bench import Bench, envelope, repository, script
-from tests.integration.agent.gitserver import Remote
+from tests.integration.agent.gitserver import Remote, free_port, serving
 
 BRANCH = "bernstein/demo/build"
 RESCUE = "bernstein/demo/build.rescue-1"
@@ -70,8 +70,7 @@ def test_a_pod_that_is_stopped_saves_its_work_first(bench: Bench, remote: Remote
     order = envelope(script("write open.py: 2", hang), repo=repository(remote.url))
     with bench.running(order) as attempt:
         attempt.saw("hanging")
-        attempt.process.send_signal(signal.SIGTERM)
-        ended = attempt.ended()
+        ended = attempt.stopped_by_kubelet()
     result = ended.result
     assert (result.result_class, result.reason, ended.exit_code) == (
         ResultClass.DISRUPTION,
@@ -85,8 +84,7 @@ def test_a_pod_that_is_stopped_saves_its_work_first(bench: Bench, remote: Remote
 def test_a_pod_that_is_stopped_while_it_clones_ends_at_once(bench: Bench, silent_server: str) -> None:
     with bench.running(envelope(script("lazy"), repo=repository(silent_server))) as attempt:
         attempt.saw("cloning")
-        attempt.process.send_signal(signal.SIGTERM)
-        ended = attempt.ended()
+        ended = attempt.stopped_by_kubelet()
     assert (ended.result.result_class, ended.result.exit_code) == (ResultClass.DISRUPTION, None)
 
 
@@ -94,10 +92,45 @@ def test_a_stopped_pod_says_so_when_its_work_could_not_be_saved(bench: Bench, re
     remote.hook("pre-receive", "echo no; exit 1")
     with bench.running(envelope(script("write open.py: 2", "hang"), repo=repository(remote.url))) as attempt:
         attempt.saw("hanging")
-        attempt.process.send_signal(signal.SIGTERM)
-        result = attempt.ended().result
+        result = attempt.stopped_by_kubelet().result
     assert result.rescue_branch is None
     assert "its unfinished work could not be saved" in result.message
+
+
+def test_a_stopped_pod_leaves_its_result_even_if_nothing_ends_by_itself(bench: Bench, remote: Remote) -> None:
+    remote.hook("pre-receive", "sleep 60")
+    order = envelope(script("write open.py: 2", "hang ignoring SIGTERM"), repo=repository(remote.url))
+    with bench.running(order) as attempt:
+        attempt.saw("hanging")
+        result = attempt.stopped_by_kubelet().result
+    assert (result.reason, result.rescue_branch) == (Reason.TERMINATED, None)
+    assert "its unfinished work could not be saved in time" in result.message
+
+
+def test_a_pod_that_is_stopped_while_it_pushes_gets_its_work_done(bench: Bench, remote: Remote) -> None:
+    remote.hook("pre-receive", "sleep 2")
+    order = envelope(script("write a.py: 1", "commit A"), repo=repository(remote.url))
+    with bench.running(order) as attempt:
+        attempt.saw("pushing")
+        ended = attempt.stopped_by_kubelet()
+    assert (ended.result.result_class, ended.exit_code) == (ResultClass.SUCCESS, 0)
+    assert remote.branches()[BRANCH] == ended.result.head_after
+
+
+def test_a_server_that_is_away_for_a_moment_does_not_cost_the_work(bench: Bench, tmp_path: Path) -> None:
+    root, port = tmp_path / "served", free_port()
+    root.mkdir()
+    with ExitStack() as attempts:
+        with serving(root, port=port) as server:
+            remote = server.create("x")
+            order = envelope(script("sleep 1", "write a.py: 1", "commit A"), repo=repository(remote.url))
+            attempt = attempts.enter_context(bench.running(order))
+            attempt.saw("starting the agent")
+        attempt.saw("the push failed; trying again")
+        with serving(root, port=port):
+            ended = attempt.ended()
+    assert ended.result.result_class is ResultClass.SUCCESS
+    assert remote.branches()[BRANCH] == ended.result.head_after
 
 
 def test_a_failed_agents_work_is_saved_without_what_gitignore_excludes(bench: Bench, remote: Remote) -> None:
@@ -159,8 +192,7 @@ def test_nothing_that_a_stopped_agent_started_outlives_it(bench: Bench, remote: 
     stubborn = f"trap '' TERM; setsid sleep {marker} & sleep {marker} & echo ready; wait; wait"
     with bench.running(envelope(args=("sh", "-c", stubborn))) as attempt:
         attempt.saw("ready")
-        attempt.process.send_signal(signal.SIGTERM)
-        assert attempt.ended().result.reason == Reason.TERMINATED
+        assert attempt.stopped_by_kubelet().result.reason == Reason.TERMINATED
     assert running_with(f"sleep {marker}") == []
 
 

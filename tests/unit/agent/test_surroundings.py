@@ -1,10 +1,12 @@
 """The small parts around an attempt: secrets, the child's environment, clocks, memory, the archive."""
 
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+import bernstein_agent
 from bernstein_agent.allowance import Allowance, StopRequest
 from bernstein_agent.build import build_zipapp
 from bernstein_agent.environment import child_environment
@@ -132,3 +134,7 @@ def test_two_builds_of_the_same_source_are_the_same(tmp_path: Path) -> None:
         names
     )
     assert not any("__pycache__" in name for name in names)
+
+
+def test_the_agent_has_the_version_of_the_product() -> None:
+    assert bernstein_agent.__version__ == metadata.version("bernstein-operator")
