@@ -126,7 +126,7 @@ def _attempt_notices(attempt: Attempt) -> Iterator[Notice]:
 def _retry_notice(task: TaskObject) -> Iterator[Notice]:
     """Tell of the retry that is due, or of the one that has begun after a failure."""
     attempts = task.status.attempts
-    for failed, following in zip(attempts, (*attempts[1:], None), strict=True):
+    for failed, following in zip(attempts, (*attempts[1:], None), strict=False):
         due = following.intent_time if following else task.status.next_attempt_time
         if failed.end_time and due:
             note = f"Attempt {failed.number + 1} follows attempt {failed.number} ({failed.result_class})."
