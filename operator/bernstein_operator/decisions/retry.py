@@ -33,23 +33,21 @@ class ClassRule:
     Attributes:
         counts: the allowance that it uses up.
         backs_off: whether the next attempt waits.
-        is_error: whether it speaks against starting more agents.
     """
 
     counts: Counting
     backs_off: bool = True
-    is_error: bool = False
 
 
 RULES: Final[dict[ResultClass, ClassRule]] = {
     ResultClass.SUCCESS: ClassRule(Counting.FINAL),
-    ResultClass.BUSINESS: ClassRule(Counting.RETRIES, is_error=True),
-    ResultClass.AGENT: ClassRule(Counting.RETRIES, is_error=True),
-    ResultClass.DEADLINE: ClassRule(Counting.RETRIES, backs_off=False, is_error=True),
-    ResultClass.CONTRACT: ClassRule(Counting.FINAL, is_error=True),
-    ResultClass.TRANSIENT: ClassRule(Counting.RETRIES, is_error=True),
-    ResultClass.OOM: ClassRule(Counting.RETRIES, is_error=True),
-    ResultClass.CAPACITY: ClassRule(Counting.NONE, is_error=True),
+    ResultClass.BUSINESS: ClassRule(Counting.RETRIES),
+    ResultClass.AGENT: ClassRule(Counting.RETRIES),
+    ResultClass.DEADLINE: ClassRule(Counting.RETRIES, backs_off=False),
+    ResultClass.CONTRACT: ClassRule(Counting.FINAL),
+    ResultClass.TRANSIENT: ClassRule(Counting.RETRIES),
+    ResultClass.OOM: ClassRule(Counting.RETRIES),
+    ResultClass.CAPACITY: ClassRule(Counting.NONE),
     ResultClass.DISRUPTION: ClassRule(Counting.DISRUPTIONS),
     ResultClass.ABANDONED: ClassRule(Counting.FINAL),
     ResultClass.CANCELLED: ClassRule(Counting.FINAL),
