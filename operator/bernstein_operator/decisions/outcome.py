@@ -20,7 +20,6 @@ IMPOSSIBLE_IMAGE: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 _DISRUPTIONS: Final = frozenset(
     {"Evicted", "Preempting", "Terminated", "Shutdown", "NodeLost", "NodeShutdown"}
 )
-_REFUSALS: Final = ("OutOf", "NodeAffinity", "UnexpectedAdmissionError", "NodeUnschedulable", "NodePorts")
 _SYSEXITS: Final = range(64, 79)
 _SIGKILLED: Final = 137
 _CLAIMABLE: Final = frozenset(
@@ -87,12 +86,14 @@ def _verdicts(
     pod: Pod, ended: Terminated | None, *, result: Result | None, gone: bool, timeout: timedelta, repo: bool
 ) -> Iterator[_Verdict]:
     """Yield what each party says, the strongest first; the last one always says something."""
-    finished_in_time = bool(ended and result) and _within(ended, timeout=timeout)
+    by_itself = result is not None and result.result_class is not ResultClass.DISRUPTION
+    finished_in_time = by_itself and _within(ended, timeout=timeout)
     if pod.stop_class and not finished_in_time:
         yield _stopped(pod.stop_class)
     if _killed_for_memory(pod):
         yield ResultClass.OOM, AttemptReason.OOM_KILLED, "The container used more memory than its limit."
-    yield from _node_says(pod, ended, gone=gone)
+    if not by_itself:
+        yield from _node_says(pod, ended, gone=gone)
     if pod.status.reason == AttemptReason.DEADLINE_EXCEEDED and not finished_in_time:
         yield _stopped(ResultClass.DEADLINE if pod.started_at else AttemptReason.START_TIMEOUT)
     if ended and result:
@@ -101,8 +102,8 @@ def _verdicts(
 
 
 def _within(ended: Terminated | None, *, timeout: timedelta) -> bool:
-    """Whether the agent finished by itself inside its time: such a result stands, however late it is seen."""
-    if not (ended and ended.started_at and ended.finished_at and ended.exit_code == 0):
+    """Whether the agent ended inside its time: such a result stands, however late it is seen."""
+    if not (ended and ended.started_at and ended.finished_at):
         return False
     return ended.finished_at - ended.started_at < timeout
 
@@ -134,11 +135,22 @@ def _node_says(pod: Pod, ended: Terminated | None, *, gone: bool) -> Iterator[_V
         yield disruption, AttemptReason.EVICTED, f"{reason}: {text}" if text else reason
     if pod.disrupted:
         yield disruption, AttemptReason.EVICTED, pod.disrupted.message or pod.disrupted.reason
-    if pod.status.phase == PodPhase.FAILED and reason.startswith(_REFUSALS) and not ended:
+    if _refused_by_kubelet(pod):
         yield disruption, AttemptReason.KUBELET_REFUSED, f"{reason}: {text}" if text else reason
     succeeded = ended and ended.exit_code == 0
     if (gone or pod.metadata.deletion_timestamp) and not succeeded:
         yield disruption, AttemptReason.POD_DELETED, "Its Pod was deleted while it ran."
+
+
+def _refused_by_kubelet(pod: Pod) -> bool:
+    """Whether a node's kubelet didn't let the Pod in: it failed with a reason and before any container.
+
+    The reasons (OutOfcpu, NodeAffinity, TopologyAffinityError …) are no closed list.
+    """
+    status = pod.status
+    began = pod.agent.terminated or pod.runner.terminated
+    failed = status.phase == PodPhase.FAILED and bool(status.reason) and not began
+    return failed and status.reason != AttemptReason.DEADLINE_EXCEEDED
 
 
 def _claimed(result: Result, ended: Terminated, *, repo: bool) -> _Verdict:
@@ -178,7 +190,7 @@ def _never_ran(pod: Pod) -> _Verdict:
             text,
         )
     text = pod.status.message or "The Pod ended and its kubelet reported no agent container."
-    return ResultClass.TRANSIENT, pod.status.reason or AttemptReason.RESULT_MISSING, text
+    return ResultClass.TRANSIENT, AttemptReason.RESULT_MISSING, text
 
 
 def _read(pod: Pod, ended: Terminated | None) -> Result | None:
