@@ -67,9 +67,13 @@ def update(status: AgentTaskStatus, **changes: object) -> AgentTaskStatus:
 
 
 def confirm(status: AgentTaskStatus, pod: Pod) -> AgentTaskStatus:
-    """Return the status with the Pod's identity, and the agent's start where it has started."""
-    node = pod.spec.node_name or None
-    return update(status, pod_uid=pod.metadata.uid, node=node, start_time=pod.started_at)
+    """Return the status with the Pod's identity, and the agent's start where it has started.
+
+    A Pod that was evicted may have lost its container statuses; what they said before stays.
+    """
+    known = status.attempts[-1]
+    node, started = pod.spec.node_name or known.node, pod.started_at or known.start_time
+    return update(status, pod_uid=pod.metadata.uid, node=node, start_time=started)
 
 
 def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTaskStatus:
