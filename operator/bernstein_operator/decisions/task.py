@@ -41,7 +41,7 @@ from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.plan import Action, CreatePod, TaskDecision, earliest
 from bernstein_operator.decisions.retry import Counters, GiveUp, next_step
 from bernstein_operator.decisions.stopping import clear_away, keep_limits
-from bernstein_operator.decisions.waiting import Gate, first_gate, invalid_gate
+from bernstein_operator.decisions.waiting import first_gate, invalid_gate
 
 TELL_QUEUED_AFTER: Final = timedelta(seconds=5)
 """A task that gets its slot within this time isn't told that it queues: that would be a write for nothing."""
@@ -84,9 +84,8 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
         # Its Pods are owned by it: garbage collection takes them.
         return TaskDecision(status=task.status)
     effective = task.effective(_defaults(snapshot))
-    gate = invalid_gate(snapshot)
-    if effective is None or (gate and not open_attempt(task.status)):
-        return TaskDecision(status=_invalid(snapshot, gate, now=now))
+    if effective is None or task.invalid:
+        return TaskDecision(status=_unreadable(snapshot, now=now))
     question = _Question(snapshot, effective, now)
     course = _cancelled(_closed(_Course(task.status), question), question)
     course = _going_on(course, question) if open_attempt(course.status) else _waiting(course, question)
@@ -179,19 +178,24 @@ def _settled(status: AgentTaskStatus, phase: TaskPhase, reason: str, message: st
 def _cancelled(course: _Course, question: _Question) -> _Course:
     task, run = question.snapshot.task, question.snapshot.run
     of_run = bool(run and run.cancelled)
-    if not (task.cancelled or of_run) or course.status.phase in SETTLED_PHASES:
+    if not (task.cancelled or of_run):
         return course
     text = "Cancelled by annotation." if task.cancelled else "Its run was cancelled."
-    course = _settled(course.status, TaskPhase.CANCELLED, AttemptReason.CANCELLED, text, question.now)
-    if task.cancelled and not course.status.cancel_requested:
-        request = CancelRequest(time=question.now)
-        course = replace(course, status=course.status.model_copy(update={"cancel_requested": request}))
+    if course.status.phase not in SETTLED_PHASES:
+        course = _settled(course.status, TaskPhase.CANCELLED, AttemptReason.CANCELLED, text, question.now)
+        if task.cancelled and not course.status.cancel_requested:
+            request = CancelRequest(time=question.now)
+            course = replace(course, status=course.status.model_copy(update={"cancel_requested": request}))
+    return _without_pod(course, question, text)
+
+
+def _without_pod(course: _Course, question: _Question, text: str) -> _Course:
+    """Close a cancelled task's attempt if its Pod isn't there: none is asked for, a late one is removed."""
     attempt = open_attempt(course.status)
-    if attempt and not question.sighting(attempt.pod_name):
-        # Its Pod was never seen: none is asked for now, and one that turns up late is removed.
-        outcome = Outcome(ResultClass.CANCELLED, AttemptReason.CANCELLED, text, None, question.now, None)
-        course = replace(course, status=close(course.status, outcome, None))
-    return course
+    if not attempt or question.sighting(attempt.pod_name):
+        return course
+    outcome = Outcome(ResultClass.CANCELLED, AttemptReason.CANCELLED, text, None, question.now, None)
+    return replace(course, status=close(course.status, outcome, None))
 
 
 # --- a task without an attempt ----------------------------------------------------------------------------
@@ -201,6 +205,10 @@ def _waiting(course: _Course, question: _Question) -> _Course:
     if course.status.phase in SETTLED_PHASES:
         return course
     snapshot, now = question.snapshot, question.now
+    invalid = invalid_gate(snapshot)
+    if invalid:
+        status = course.status.model_copy(update={"phase": TaskPhase.PENDING, "blocked_by": None})
+        return replace(course, status=status, standing=Standing(invalid.reason, invalid.message))
     timeout = timedelta(seconds=question.effective.dependency_timeout_seconds)
     verdict = judge(snapshot.dependencies, course.status, timeout=timeout, now=now)
     known = {"dependencies": verdict.records, "waiting_since": verdict.waiting_since}
@@ -288,13 +296,15 @@ def _confirmed(course: _Course, pod: Pod, *, now: datetime) -> _Course:
 
 def _with_conditions(course: _Course, question: _Question) -> AgentTaskStatus:
     stored, status = question.snapshot.task.status, course.status
-    run = question.snapshot.run
-    run_ended = bool(run and run.status.phase in ENDED_RUN_PHASES)
     standing = course.standing or _said_before(status)
     if not standing:
         return status
-    wanted = task_conditions(status.phase, standing, run_ended=run_ended)
+    wanted = task_conditions(status.phase, standing, run_ended=_run_ended(question.snapshot))
     return _stamped(status, wanted, stored, question)
+
+
+def _run_ended(snapshot: TaskSnapshot) -> bool:
+    return bool(snapshot.run and snapshot.run.status.phase in ENDED_RUN_PHASES)
 
 
 def _said_before(status: AgentTaskStatus) -> Standing | None:
@@ -315,14 +325,13 @@ def _stamped(
     return status.model_copy(update={"conditions": conditions, "observed_generation": generation})
 
 
-def _invalid(snapshot: TaskSnapshot, gate: Gate | None, *, now: datetime) -> AgentTaskStatus:
-    """Return the status of a task that can't be understood; whatever else it says is left alone."""
-    task = snapshot.task
+def _unreadable(snapshot: TaskSnapshot, *, now: datetime) -> AgentTaskStatus:
+    """Return the status of a task whose spec or status can't be read; its Pods and the rest are left alone."""
+    task, gate = snapshot.task, invalid_gate(snapshot)
     if not gate or task.status.phase != TaskPhase.PENDING:
         return task.status
-    run = snapshot.run
-    run_ended = bool(run and run.status.phase in ENDED_RUN_PHASES)
-    wanted = task_conditions(task.status.phase, Standing(gate.reason, gate.message), run_ended=run_ended)
+    standing = Standing(gate.reason, gate.message)
+    wanted = task_conditions(task.status.phase, standing, run_ended=_run_ended(snapshot))
     conditions = merge(task.status.conditions, wanted, generation=task.meta.generation, now=now)
     changes = {"conditions": conditions, "observed_generation": task.meta.generation}
     return task.status.model_copy(update=changes)
