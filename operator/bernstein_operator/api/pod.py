@@ -9,13 +9,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bernstein_operator.api.names import (
     ANNOTATION_STOP,
     ANNOTATION_STOP_TIME,
-    LABEL_ATTEMPT,
-    LABEL_COMPONENT,
     LABEL_ROLE,
     LABEL_RUN,
 )
@@ -47,7 +45,6 @@ class Metadata(Record, frozen=True):
     generation: int = 0
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
-    deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: list[OwnerReference] | None = None
@@ -112,7 +109,6 @@ class ContainerStatus(Record, frozen=True):
 
     name: str
     state: ContainerState = ContainerState()
-    image_id: str = field(default="", name="imageID")
 
 
 class PodCondition(Record, frozen=True):
@@ -128,8 +124,6 @@ class PodSpec(Record, frozen=True):
     """What of a Pod's spec matters after it was made."""
 
     node_name: str = ""
-    active_deadline_seconds: int | None = None
-    termination_grace_period_seconds: int | None = None
 
 
 class PodPhase(StrEnum):
@@ -162,11 +156,6 @@ class Pod(Record, frozen=True):
     status: PodStatus = PodStatus()
 
     @property
-    def is_agent(self) -> bool:
-        """Whether it holds a slot while it lives."""
-        return self.metadata.label(LABEL_COMPONENT) == AGENT_CONTAINER
-
-    @property
     def task_uid(self) -> str:
         """UID of the AgentTask that owns it; labels are not trusted for this."""
         return self.metadata.controller_uid
@@ -180,12 +169,6 @@ class Pod(Record, frozen=True):
     def role(self) -> str:
         """The task's role."""
         return self.metadata.label(LABEL_ROLE)
-
-    @property
-    def attempt(self) -> int:
-        """The attempt's number, 0 if the label is damaged."""
-        text = self.metadata.label(LABEL_ATTEMPT)
-        return int(text) if text.isdecimal() else 0
 
     @property
     def terminal(self) -> bool:
@@ -202,9 +185,10 @@ class Pod(Record, frozen=True):
         """When the operator asked it to stop, if it did and the record can be read."""
         text = self.metadata.annotation(ANNOTATION_STOP_TIME)
         try:
-            return datetime.fromisoformat(text) if text else None
+            moment = datetime.fromisoformat(text or "")
         except ValueError:
             return None
+        return moment if moment.tzinfo else None
 
     @property
     def agent(self) -> ContainerState:

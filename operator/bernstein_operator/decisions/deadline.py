@@ -41,9 +41,13 @@ def limit_of(pod: Pod, task: EffectiveTask, *, now: datetime) -> Limit:
     return Limit(at=created + timedelta(seconds=task.start_timeout_seconds), started=False)
 
 
-def overdue_since(pod: Pod, *, stopped_at: datetime | None) -> datetime | None:
-    """Return the moment from which a Pod that was told to end is taken for lost, None if it wasn't told."""
+def overdue_since(pod: Pod) -> datetime | None:
+    """Return the moment from which a Pod that was told to end is taken for lost.
+
+    Where the record of that moment was damaged, it counts from the Pod's creation: long ago.
+    """
     if pod.metadata.deletion_timestamp:
         # deletionTimestamp lies at the end of the grace period already.
         return pod.metadata.deletion_timestamp + LOST_AFTER
-    return stopped_at + TERMINATION_GRACE + LOST_AFTER if stopped_at else None
+    told = pod.stopped_at or pod.metadata.creation_timestamp
+    return told + TERMINATION_GRACE + LOST_AFTER if told else None
