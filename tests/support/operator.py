@@ -171,7 +171,11 @@ def _fetch(url: str) -> tuple[int, str]:
 
 def _environment(kubeconfig: Path) -> dict[str, str]:
     """Return a small environment: nothing of the caller's own cluster or settings gets in."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "VIRTUAL_ENV") if key in os.environ}
+    kept = {
+        key: os.environ[key]
+        for key in ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV")
+        if key in os.environ
+    }
     return {
         **kept,
         "KUBECONFIG": str(kubeconfig),

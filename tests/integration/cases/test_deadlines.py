@@ -5,7 +5,7 @@ import pytest
 from tests.support.builders import hand_profile, make_run, make_task
 from tests.support.kube import Kube, Manifest
 from tests.support.operator import OperatorProcess
-from tests.support.pods import end_pod, pods_of, set_pod_running, succeed, wait_pod
+from tests.support.pods import bind, end_pod, pods_of, set_pod_running, succeed, wait_pod
 from tests.support.tasks import attempts, result_classes, wait_phase, wait_run
 
 
@@ -58,8 +58,9 @@ def test_time_1_a_running_attempt_is_stopped_at_its_timeout_and_retried_at_once(
     kube.create(make_run())
     retry = {"limit": 1, "backoffSeconds": 600, "maxBackoffSeconds": 600}
     kube.create(make_task(timeoutSeconds=3, retry=retry))
-    set_pod_running(kube, wait_pod(kube, "t"))
     name = wait_pod(kube, "t")["metadata"]["name"]
+    bind(kube, name)
+    set_pod_running(kube, kube.get("pods", name))
     asked = kube.wait_for(
         "pods",
         name,

@@ -9,7 +9,7 @@ from tests.support.pods import pods_of
 from tests.support.tasks import wait_run
 
 LONG_LABEL = "r" * 63
-LONG_NAME = ".".join(["r" * 62] * 4) + "r"
+LONG_NAME = ("r" * 63 + ".") * 3 + "r" * 61
 
 
 @pytest.fixture(autouse=True)
