@@ -54,7 +54,8 @@ class Marks:
 
     def freed(self, namespace: str) -> None:
         """Try refused Pods of a namespace again."""
-        self._holds.freed(namespace)
+        for key in self._holds.freed(namespace):
+            self.task(key)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from bernstein_operator.api.objects import Key
 from bernstein_operator.api.snapshot import Refusal
 
 _INTERVAL_SECONDS: Final = (5.0, 60.0)
@@ -32,14 +33,15 @@ class Holds:
         self._clock = clock
         self._refusals: dict[str, Refusal] = {}
         self._turns: Counter[str] = Counter()
-        self._own: dict[str, float] = {}
+        self._own: dict[str, tuple[Key, float]] = {}
         self._namespaces: dict[str, _Namespace] = {}
 
-    def refused(self, namespace: str, uid: str, refusal: Refusal) -> None:
+    def refused(self, task: Key, uid: str, refusal: Refusal) -> None:
         """Take note that a task's Pod was refused."""
+        namespace, _ = task
         self._refusals[uid] = refusal
         self._turns[uid] += 1
-        self._own[uid] = self._clock() + _interval(self._turns[uid])
+        self._own[uid] = task, self._clock() + _interval(self._turns[uid])
         state = self._namespaces.setdefault(namespace, _Namespace())
         state.in_a_row += 1
         state.probe_at = self._clock() + _interval(state.in_a_row)
@@ -55,12 +57,15 @@ class Holds:
         self._turns.pop(uid, None)
         self._own.pop(uid, None)
 
-    def freed(self, namespace: str) -> None:
-        """Take note that there may be room again in a namespace."""
+    def freed(self, namespace: str) -> list[Key]:
+        """Take note that there may be room again in a namespace; returns the tasks that may try at once."""
         state = self._namespaces.get(namespace)
         if state:
             state.probe_at = self._clock()
-            self._own.clear()
+        waiting = {uid: task for uid, (task, _) in self._own.items() if task[0] == namespace}
+        for uid in waiting:
+            del self._own[uid]
+        return list(waiting.values())
 
     def refusal(self, uid: str) -> Refusal | None:
         """Return why a task's Pod was refused last."""
@@ -72,7 +77,8 @@ class Holds:
 
     def task_wait(self, uid: str) -> float:
         """Return for how many seconds a task is not to be tried; 0 means it may be."""
-        return max(0.0, self._own.get(uid, 0.0) - self._clock())
+        _, until = self._own.get(uid, (None, 0.0))
+        return max(0.0, until - self._clock())
 
     def allowance(self, namespace: str, free: int) -> tuple[int, float | None]:
         """Return how many of ``free`` slots a namespace may use now, and in how many seconds to ask again.

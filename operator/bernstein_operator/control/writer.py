@@ -175,7 +175,7 @@ class Writer:
         await self._take_back(task, refusal)
 
     async def _take_back(self, task: TaskObject, refusal: Refusal) -> None:
-        self.holds.refused(task.meta.namespace, task.meta.uid, refusal)
+        self.holds.refused(task.meta.key, task.meta.uid, refusal)
         await self._roll_back(task, refusal)
 
     async def _roll_back(self, task: TaskObject, refusal: Refusal | None) -> None:

@@ -78,7 +78,8 @@ def _verdict(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, mor
         text = f"spec.suspend: nothing starts; {snapshot.live} live agents go on."
         return _Verdict(RunPhase.PAUSED, Standing(RunReason.SUSPENDED, text))
     started = bool(stored.start_time or snapshot.live)
-    return _Verdict(RunPhase.RUNNING if started else RunPhase.PENDING, _progress(snapshot, ceiling=ceiling))
+    progress = _progress(snapshot, ceiling=ceiling, more=more)
+    return _Verdict(RunPhase.RUNNING if started else RunPhase.PENDING, progress)
 
 
 def _is_over(snapshot: RunSnapshot) -> bool:
@@ -102,11 +103,11 @@ def _cancelled(snapshot: RunSnapshot) -> _Verdict:
     return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, "Cancelled by annotation."))
 
 
-def _progress(snapshot: RunSnapshot, *, ceiling: int) -> Standing:
+def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
     """Say why no more agents are live: the run speaks for all its tasks that wait for nothing but a slot."""
     if snapshot.refused:
         return Standing(RunReason.TASK_CREATION_REFUSED, snapshot.refused)
-    if not sum(snapshot.phases.values()):
+    if not more and not sum(snapshot.phases.values()):
         return Standing(RunReason.NO_TASKS, "The run has no task yet; it doesn't end without one.")
     if ceiling == 0:
         return Standing(RunReason.CEILING_ZERO, "concurrency.maxAgents is 0: nothing starts.")

@@ -61,23 +61,19 @@ def _gates(
     *,
     now: datetime,
 ) -> Iterator[Gate]:
-    yield from _run_gates(snapshot, effective)
+    if not snapshot.run:
+        yield Gate(AdmittedReason.RUN_NOT_FOUND, f"There is no BernsteinRun {effective.run!r}.")
     if snapshot.cycle:
         yield Gate(AdmittedReason.INVALID_GRAPH, _cycle_text(snapshot.cycle))
+    if snapshot.run and snapshot.run.status.phase in ENDED_RUN_PHASES:
+        text = f"The run ended as {snapshot.run.status.phase} before this task could start."
+        yield Gate(AdmittedReason.RUN_ENDED, text)
     if verdict.waits_for:
         yield Gate(AdmittedReason.DEPENDENCY_PENDING, _dependency_text(verdict), verdict.until)
     if effective.suspend:
         yield Gate(AdmittedReason.SUSPENDED, "spec.suspend of the task holds it back.")
     yield from _time_gates(snapshot, status, now=now)
     yield from _profile_gates(snapshot, effective)
-
-
-def _run_gates(snapshot: TaskSnapshot, effective: EffectiveTask) -> Iterator[Gate]:
-    if not snapshot.run:
-        yield Gate(AdmittedReason.RUN_NOT_FOUND, f"There is no BernsteinRun {effective.run!r}.")
-    elif snapshot.run.status.phase in ENDED_RUN_PHASES:
-        text = f"The run ended as {snapshot.run.status.phase} before this task could start."
-        yield Gate(AdmittedReason.RUN_ENDED, text)
 
 
 def _time_gates(snapshot: TaskSnapshot, status: AgentTaskStatus, *, now: datetime) -> Iterator[Gate]:

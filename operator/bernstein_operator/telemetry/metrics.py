@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
@@ -58,6 +65,7 @@ REQUEST_SECONDS: Final = Histogram(
     "rest_client_request_duration_seconds", "Time of a request.", ["verb"], registry=REGISTRY
 )
 
+ProcessCollector(registry=REGISTRY)
 _roles: set[str] = set()
 
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Final
 
 from bernstein_operator.api.conditions import find
-from bernstein_operator.api.objects import TaskObject
-from bernstein_operator.api.run import BernsteinRunStatus
+from bernstein_operator.api.objects import Key, TaskObject
+from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, AdmittedReason, ConditionType, TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
@@ -28,6 +28,7 @@ class Roster:
         self.tasks: dict[str, TaskObject] = {}
         self.waiting = Waiting()
         self.ready_since: dict[str, datetime] = {}
+        self.run: Key | None = None
         self.gone_since: datetime | None = None
         self.refused = ""
         self._by_name: dict[str, dict[str, TaskObject]] = {}
@@ -90,13 +91,14 @@ class Roster:
         succeeded = task.status.phase is TaskPhase.SUCCEEDED
         self._departed[TaskPhase.SUCCEEDED if succeeded else TaskPhase.CANCELLED] += counts
 
-    def recall(self, status: BernsteinRunStatus) -> None:
-        """Take over the count of tasks that were deleted before this process looked."""
-        counts = status.tasks
-        if not counts:
-            return
+    def recall(self, status: BernsteinRunStatus, *, absent: int) -> None:
+        """Take over the count of tasks that were deleted before this process looked.
+
+        ``absent`` is how many of the run's inline tasks were made and are no more.
+        """
+        counts = status.tasks or TaskCounts()
         succeeded = max(0, counts.succeeded - self._phases[TaskPhase.SUCCEEDED])
-        total = max(0, counts.total - self._phases.total())
+        total = max(0, absent, counts.total - self._phases.total())
         self._departed[TaskPhase.SUCCEEDED] = min(succeeded, total)
         self._departed[TaskPhase.CANCELLED] = total - self._departed[TaskPhase.SUCCEEDED]
 

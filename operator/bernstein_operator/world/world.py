@@ -5,18 +5,19 @@ object of an older version never replaces a newer one, so own writes, watches an
 order.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, Protocol
 
 from bernstein_operator.api.effective import EffectiveTask
-from bernstein_operator.api.names import shorten
+from bernstein_operator.api.names import inline_task_name, shorten
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import Refusal, RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.roster import Roster
 
@@ -145,6 +146,7 @@ class World:
         self._tasks[task.meta.key] = task
         self._roster_of_task[task.meta.uid] = _task_roster_key(task)
         roster = self._roster_of(task)
+        roster.run = task.run_key
         before = roster.tasks.get(task.meta.uid)
         news = roster.put(task)
         self._settle_slots(task)
@@ -169,10 +171,10 @@ class World:
         roster.remove(known, counts=counts)
         self._slots.discard(meta.uid)
         self._recount(known.meta.uid)
-        self._pods.forget_gone(meta.uid, keep="")
         self._mark_related(roster, known)
         if known.run_key:
             self._marks.run(known.run_key)
+        self._tidy(meta.uid)
 
     def put_run(self, raw: Mapping[str, Any]) -> None:
         """Take note of a BernsteinRun as it is."""
@@ -182,7 +184,8 @@ class World:
         if _is_older(run.meta, known.meta if known else None):
             return
         self._runs[key] = run
-        self._rosters.setdefault(_roster_key(key), Roster()).gone_since = None
+        roster = self._rosters.setdefault(_roster_key(key), Roster())
+        roster.run, roster.gone_since = key, None
         self._marks.run(key)
         if not known or _concerns_tasks(known) != _concerns_tasks(run):
             self._mark_all(key)
@@ -195,10 +198,8 @@ class World:
         del self._runs[meta.key]
         roster = self._rosters.setdefault(_roster_key(meta.key), Roster())
         roster.gone_since = self._clock()
-        if roster.tasks:
-            self._mark_all(meta.key)
-        else:
-            del self._rosters[_roster_key(meta.key)]
+        self._mark_all(meta.key)
+        self._tidy_roster(_roster_key(meta.key))
 
     def put_profile(self, raw: Mapping[str, Any]) -> None:
         """Take note of an AgentProfile as it is."""
@@ -218,7 +219,9 @@ class World:
     def recall_departed(self) -> None:
         """Once after the first complete lists: count the tasks that were deleted before."""
         for key, run in self._runs.items():
-            self._rosters.setdefault(_roster_key(key), Roster()).recall(run.status)
+            made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
+            absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
+            self._rosters.setdefault(_roster_key(key), Roster()).recall(run.status, absent=absent)
 
     # --- Pods -----------------------------------------------------------------------------------------
 
@@ -250,6 +253,8 @@ class World:
         """Give up to ``free`` slots of a run to the tasks that are next, and mark these."""
         roster = self.roster(run)
         for candidate in roster.waiting.take(free=free, live_by_role=roster.live_by_role):
+            waited = self._clock() - roster.ready_since.get(candidate.uid, self._clock())
+            metrics.SLOT_REFILL.observe(waited.total_seconds())
             self._slots.add(candidate.uid)
             self._recount(candidate.uid)
             task = roster.tasks.get(candidate.uid)
@@ -288,8 +293,8 @@ class World:
             return
         task = roster.tasks.get(uid)
         change = roster.hold(uid, count=self._count(task, uid), role=self._role(task, uid))
-        if change:
-            self._mark_roster(key, roster)
+        if change and roster.run:
+            self._marks.run(roster.run)
         if change < 0:
             self._marks.freed(key[0])
 
@@ -321,7 +326,19 @@ class World:
         if task:
             self._marks.task(task.meta.key)
         else:
-            self._pods.forget_gone(uid, keep="")
+            self._tidy(uid)
+
+    def _tidy(self, uid: str) -> None:
+        """Forget a deleted task once the last of its Pods is gone too."""
+        self._pods.forget_gone(uid, keep="")
+        if not self._pods.of_task(uid):
+            self._tidy_roster(self._roster_of_task.pop(uid))
+
+    def _tidy_roster(self, key: Key) -> None:
+        """Forget a deleted run once nothing is left of it."""
+        roster = self._rosters.get(key)
+        if roster and not roster.tasks and not roster.live and roster.run not in self._runs:
+            del self._rosters[key]
 
     def _mark_related(self, roster: Roster, task: TaskObject) -> None:
         """Mark those who depend on a task, and those who claim its name."""
@@ -333,18 +350,6 @@ class World:
     def _mark_all(self, run: Key) -> None:
         for task in self.roster(run).tasks.values():
             self._marks.task(task.meta.key)
-
-    def _mark_roster(self, key: Key, roster: Roster) -> None:
-        for run in self._run_keys(key, roster):
-            self._marks.run(run)
-
-    def _run_keys(self, key: Key, roster: Roster) -> Iterator[Key]:
-        if key in self._runs:
-            yield key
-            return
-        task = next(iter(roster.tasks.values()), None)
-        if task and task.run_key:
-            yield task.run_key
 
     def _mark_users(self, profile: Metadata) -> None:
         for task in self._tasks.values():
