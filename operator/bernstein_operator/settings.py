@@ -25,12 +25,14 @@ class Settings:
     """What the operator was started with.
 
     Attributes:
-        kubeconfig: path; None means the Pod's own service account.
-        namespaces: the namespaces to watch; one empty text means all.
-        max_agents: the operator's own limit on any run's agents.
-        http_port: of /healthz, /readyz and /metrics; 0 takes any free one.
-        agent_image: where the runner is copied from, and the agent's image where a profile names none.
-        identity: how this process signs its events.
+        kubeconfig: path of a kubeconfig; without it the Pod's own service account is used.
+        namespaces: the namespaces to watch, separated by commas; without it all.
+        max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
+        http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
+        agent_image: image that the runner is copied from; also the agent's where its profile names none.
+        identity: how this process signs its events (reportingInstance).
+        log_level: DEBUG, INFO, WARNING or ERROR.
+        log_json: json (one object a line) or text (for a terminal).
     """
 
     kubeconfig: str | None = None

@@ -18,17 +18,25 @@ CONTROLLER: Final = f"{GROUP}/operator"
 MANAGED_BY: Final = "bernstein-operator"
 
 LABEL_RUN: Final = f"{GROUP}/run"
+"""On agent Pods, envelope ConfigMaps and inline tasks: the run's name."""
 LABEL_TASK: Final = f"{GROUP}/task"
+"""On agent Pods and envelope ConfigMaps: the AgentTask's name."""
 LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
+"""On agent Pods and envelope ConfigMaps: the attempt's number, from 1."""
 LABEL_ROLE: Final = f"{GROUP}/role"
+"""On agent Pods and envelope ConfigMaps: the task's role."""
 LABEL_COMPONENT: Final = f"{GROUP}/component"
+"""On everything created: agent (Pods and their ConfigMaps) or task (inline tasks)."""
 COMPONENT_AGENT: Final = "agent"
 
 ANNOTATION_ENVELOPE: Final = f"{GROUP}/envelope"
+"""On an agent Pod, written by the operator: the envelope, if it has at most 32 KiB."""
 ANNOTATION_STOP: Final = f"{GROUP}/stop"
+"""On an agent Pod, written by the operator: why it was told to stop. Decides how the attempt's end counts."""
 ANNOTATION_STOP_TIME: Final = f"{GROUP}/stop-time"
+"""On an agent Pod, written by the operator: when it was told to stop."""
 ANNOTATION_CANCEL: Final = f"{GROUP}/cancel"
-ANNOTATION_EVENT: Final = f"{GROUP}/event"
+"""On a BernsteinRun or AgentTask, written by people: exactly "true" cancels it, for good."""
 
 LABEL_LIMIT: Final = 63
 OBJECT_LIMIT: Final = 253
