@@ -85,9 +85,10 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     except (AttemptError, ContractError) as error:
         return _refused(error, text, options=options, console=console, environ=environ)
     console.note(f"accepted {envelope.idempotency_key} ({envelope.payload.run}/{envelope.payload.task})")
+    workspace = options.workspace.resolve()
     place = Place(
-        workspace=options.workspace,
-        home=options.home or options.workspace / "home",
+        workspace=workspace,
+        home=options.home.resolve() if options.home else workspace / "home",
         environ=environ,
         git_seconds=options.git_timeout_seconds,
     )

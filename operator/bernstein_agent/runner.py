@@ -222,10 +222,11 @@ class Attempt:
             return _with(verdict, f"its unfinished work could not be saved: {error}")
         except StepTimeoutError:
             return _with(verdict, "its unfinished work could not be saved in time")
-        if not saved:
-            return verdict
-        self._progress.rescue_branch = repository.rescue_branch
-        return _with(verdict, f"its unfinished work is on {repository.rescue_branch}")
+        if saved:
+            self._console.note(f"saved unfinished work on {repository.rescue_branch}")
+            self._progress.rescue_branch = repository.rescue_branch
+        # The branch isn't named in the message: the same failure twice should read the same.
+        return verdict
 
     def _out_of_time(self, program: str) -> Verdict:
         if self._allowance.now() >= self._allowance.ends:

@@ -1,5 +1,7 @@
 """What becomes of an agent's commits: pushed, merged for a dependent, refused, or missed."""
 
+from pathlib import Path
+
 import pytest
 
 from bernstein_agent.contract import DependencyRef, PreviousAttempt, Reason, ResultClass
@@ -29,6 +31,15 @@ def test_a_commit_is_pushed_to_the_tasks_branch(bench: Bench, remote: Remote) ->
     assert (
         remote.log(BRANCH, "%s by %an <%ae>")[0] == "Add the parser by Bernstein Agent <agent@bernstein.run>"
     )
+
+
+def test_a_workspace_may_be_named_relative_to_where_the_runner_starts(
+    bench: Bench, remote: Remote, tmp_path: Path
+) -> None:
+    flags = ("--workspace", str((tmp_path / "volume").relative_to("/")))
+    ended = bench.run(envelope(script(*COMMITS), repo=repository(remote.url)), flags=flags)
+    assert outcome(ended) == (ResultClass.SUCCESS, Reason.COMPLETED, 0)
+    assert (tmp_path / "volume" / "repo" / "src" / "parser.py").exists()
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_a_program_sees_its_profile_and_the_facts_and_nothing_of_the_machinery(b
         "MODEL_REGION": "eu",
         "BERNSTEIN_INTERNAL": "x",
         "KUBERNETES_SERVICE_HOST": "10.0.0.1",
-        "HOME": "/root",
+        "HOME": "/elsewhere",
         "BERNSTEIN_POD_NAME": POD,
     }
     with bench.running(envelope(args=("env",)), env=env) as attempt:

@@ -42,7 +42,7 @@ def test_an_agent_past_its_timeout_is_stopped_and_its_work_saved(
     result = ended.result
     assert (result.result_class, result.reason) == (ResultClass.DEADLINE, Reason.DEADLINE_EXCEEDED)
     assert ended.exit_code == 1
-    assert result.message == f"stopped on its deadline after 2 s; its unfinished work is on {RESCUE}"
+    assert (result.message, result.rescue_branch) == ("stopped on its deadline after 2 s", RESCUE)
     assert {"done.py", "open.py"} <= remote.files(RESCUE)
     assert remote.log(RESCUE)[:2] == ["Unfinished work of build, attempt 1", "Half of it"]
     assert result.head_after == remote.log(RESCUE, "%H")[1]
@@ -146,6 +146,22 @@ def test_a_failed_agents_work_is_saved_without_what_gitignore_excludes(bench: Be
     assert (ended.result.reason, ended.result.exit_code) == (Reason.NON_ZERO_EXIT, 3)
     assert remote.files(RESCUE) == {".gitignore", "README.md", "kept.py"}
     assert remote.show(RESCUE, "README.md") == "A repository.\nmore"
+
+
+def test_the_same_failure_reads_the_same_in_every_attempt(bench: Bench, remote: Remote) -> None:
+    steps = ("write a.py: 1", "print KeyError", "fail 3")
+    results = [
+        bench.run(
+            envelope(
+                script(*steps),
+                repo=repository(remote.url, rescue_branch=f"bernstein/demo/build.rescue-{attempt}"),
+                attempt=attempt,
+            )
+        ).result
+        for attempt in (1, 2)
+    ]
+    assert results[0].message == results[1].message == "the agent exited with code 3: KeyError"
+    assert {one.rescue_branch for one in results} <= set(remote.branches())
 
 
 def test_commits_of_a_failed_agent_are_saved_even_if_nothing_else_is_left(

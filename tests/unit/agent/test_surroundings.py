@@ -61,7 +61,7 @@ def test_a_program_without_any_environment_gets_the_defaults() -> None:
 
 
 def test_the_profile_may_set_what_is_not_fixed() -> None:
-    profile = {"LANG": "de_DE.UTF-8", "TMPDIR": "/scratch", "PATH": "/opt/bin", "HOME": "/root"}
+    profile = {"LANG": "de_DE.UTF-8", "TMPDIR": "/scratch", "PATH": "/opt/bin", "HOME": "/elsewhere"}
     env = child_environment(profile, payload=payload(), home=Path("/h"), prompt_file=Path("/p"))
     assert {name: env[name] for name in profile} == {**profile, "HOME": "/h"}
     assert env["BERNSTEIN_BRANCH"] == "bernstein/demo/build"
