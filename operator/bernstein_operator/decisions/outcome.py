@@ -118,7 +118,8 @@ def _stopped(stop: str) -> _Verdict:
         case AttemptReason.RUN_GONE:
             return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
         case AttemptReason.IMAGE_IMPOSSIBLE:
-            return ResultClass.CONTRACT, AttemptReason.IMAGE_IMPOSSIBLE, "Its image can never be had."
+            text = "The image's name is invalid, or it may never be pulled and isn't on the node."
+            return ResultClass.CONTRACT, AttemptReason.IMAGE_IMPOSSIBLE, text
         case _:
             return ResultClass.CANCELLED, AttemptReason.CANCELLED, "Stopped on request."
 
