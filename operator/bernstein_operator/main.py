@@ -132,6 +132,8 @@ async def operate(settings: Settings) -> int:
         clusterwide=everywhere,
         namespaces=() if everywhere else settings.namespaces,
         stop_flag=operator.failed,
+        # Left to itself, kopf asks for the user's name, and a container's user needs to have none.
+        identity=settings.identity,  # type: ignore[arg-type]  # a NewType that kopf keeps to itself
     )
     return 1 if operator.failed.is_set() else 0
 
