@@ -1,0 +1,148 @@
+"""The class table: which failure uses up what, how long the next attempt waits, and when there is none."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.effective import EffectiveRetry
+from bernstein_operator.api.vocabulary import TaskReason
+from bernstein_operator.decisions.retry import RULES, Counters, Counting, GiveUp, Retry, backoff, next_step
+from tests.unit.objects import T0
+
+POLICY = EffectiveRetry(limit=2, backoff_seconds=30, max_backoff_seconds=300)
+TENTH = 0.1
+
+
+def step(result: ResultClass, *, before: Counters = Counters(), limit: int = 2) -> Retry | GiveUp:
+    policy = EffectiveRetry(limit=limit, backoff_seconds=30, max_backoff_seconds=300)
+    return next_step(1, result, before=before, policy=policy, task_uid="t-uid", now=T0)
+
+
+def wait(result: ResultClass, before: Counters = Counters()) -> float:
+    following = step(result, before=before, limit=100)
+    assert isinstance(following, Retry)
+    return (following.at - T0).total_seconds()
+
+
+@pytest.mark.parametrize(
+    ("result", "counters", "seconds"),
+    [
+        pytest.param(ResultClass.BUSINESS, Counters(retries=1), 30, id="no commit counts and waits"),
+        pytest.param(ResultClass.AGENT, Counters(retries=1), 30, id="the agent's failure counts and waits"),
+        pytest.param(ResultClass.DEADLINE, Counters(retries=1), 0, id="a deadline counts and does not wait"),
+        pytest.param(ResultClass.TRANSIENT, Counters(retries=1), 30, id="a passing fault counts and waits"),
+        pytest.param(ResultClass.OOM, Counters(retries=1), 30, id="too little memory counts and waits"),
+        pytest.param(ResultClass.CAPACITY, Counters(rate_limits=1), 30, id="a rate limit waits, uncounted"),
+        pytest.param(
+            ResultClass.DISRUPTION, Counters(disruptions=1), 30, id="a lost Pod has an allowance of its own"
+        ),
+    ],
+)
+def test_each_class_uses_up_its_allowance(result: ResultClass, counters: Counters, seconds: int) -> None:
+    following = step(result)
+    assert isinstance(following, Retry)
+    assert following.counters == counters
+    assert (following.at - T0).total_seconds() == pytest.approx(seconds, rel=TENTH)
+
+
+def test_a_broken_contract_ends_the_task_at_once() -> None:
+    assert step(ResultClass.CONTRACT) == GiveUp(TaskReason.CONTRACT_BROKEN, Counters())
+
+
+@pytest.mark.parametrize(
+    "result", [ResultClass.SUCCESS, ResultClass.ABANDONED, ResultClass.CANCELLED, ResultClass.CONTRACT]
+)
+def test_nothing_is_tried_again_after_an_end(result: ResultClass) -> None:
+    assert RULES[result].counts is Counting.FINAL
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "given_up"),
+    [
+        pytest.param(0, 0, True, id="no retry is allowed"),
+        pytest.param(0, 1, False, id="the first of one"),
+        pytest.param(1, 2, False, id="the last retry"),
+        pytest.param(2, 2, True, id="one after the last retry"),
+    ],
+)
+@pytest.mark.parametrize("result", [ResultClass.AGENT, ResultClass.DEADLINE, ResultClass.OOM])
+def test_retries_are_used_up_exactly_at_the_limit(
+    result: ResultClass, used: int, limit: int, given_up: bool
+) -> None:
+    following = step(result, before=Counters(retries=used), limit=limit)
+    assert isinstance(following, GiveUp) is given_up
+    assert following.counters.retries == used + 1
+    if isinstance(following, GiveUp):
+        assert following.reason is TaskReason.RETRIES_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("lost", "given_up"),
+    [pytest.param(2, False, id="the third lost Pod"), pytest.param(3, True, id="the fourth lost Pod")],
+)
+def test_lost_pods_are_borne_three_times(lost: int, given_up: bool) -> None:
+    following = step(ResultClass.DISRUPTION, before=Counters(disruptions=lost), limit=0)
+    assert isinstance(following, GiveUp) is given_up
+    if isinstance(following, GiveUp):
+        assert following.reason is TaskReason.DISRUPTIONS_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("in_a_row", "retries"),
+    [
+        pytest.param(9, 0, id="the tenth is patience"),
+        pytest.param(10, 1, id="the eleventh counts as transient"),
+        pytest.param(11, 1, id="the twelfth too"),
+    ],
+)
+def test_rate_limits_count_from_the_eleventh_in_a_row(in_a_row: int, retries: int) -> None:
+    following = step(ResultClass.CAPACITY, before=Counters(rate_limits=in_a_row))
+    assert following.counters == Counters(retries=retries, rate_limits=in_a_row + 1)
+
+
+def test_a_rate_limit_after_patience_ends_a_task_without_retries() -> None:
+    following = step(ResultClass.CAPACITY, before=Counters(rate_limits=10), limit=0)
+    assert isinstance(following, GiveUp)
+
+
+@pytest.mark.parametrize("result", [one for one in RULES if one is not ResultClass.CAPACITY])
+def test_any_other_end_breaks_the_row_of_rate_limits(result: ResultClass) -> None:
+    assert step(result, before=Counters(rate_limits=7)).counters.rate_limits == 0
+
+
+@pytest.mark.parametrize(
+    ("nth", "seconds"), [(1, 30), (2, 60), (3, 120), (4, 240), (5, 300), (6, 300), (1_000, 300)]
+)
+def test_backoff_doubles_up_to_its_maximum(nth: int, seconds: int) -> None:
+    for seed in ("a/1", "b/2", "c/3"):
+        waited = backoff(POLICY, nth=nth, seed=seed).total_seconds()
+        assert waited == pytest.approx(seconds, rel=TENTH)
+
+
+@given(nth=st.integers(1, 10_000), base=st.integers(0, 86_400), more=st.integers(0, 86_400), seed=st.text())
+def test_backoff_stays_within_a_tenth_of_its_maximum(nth: int, base: int, more: int, seed: str) -> None:
+    policy = EffectiveRetry(limit=2, backoff_seconds=base, max_backoff_seconds=base + more)
+    waited = backoff(policy, nth=nth, seed=seed).total_seconds()
+    assert 0.9 * base <= waited + 1e-6
+    assert waited <= 1.1 * (base + more) + 1e-6
+
+
+def test_the_spread_is_the_same_after_a_restart_and_another_for_another_task() -> None:
+    waits = {seed: backoff(POLICY, nth=1, seed=seed) for seed in ("a/1", "a/2", "b/1")}
+    assert waits["a/1"] == backoff(POLICY, nth=1, seed="a/1")
+    assert len(set(waits.values())) == 3
+
+
+def test_each_allowance_backs_off_by_its_own_count() -> None:
+    many = Counters(retries=3, disruptions=0, rate_limits=0)
+    assert wait(ResultClass.DISRUPTION, many) == pytest.approx(30, rel=TENTH)
+    assert wait(ResultClass.AGENT, Counters(disruptions=3)) == pytest.approx(30, rel=TENTH)
+    assert wait(ResultClass.CAPACITY, Counters(retries=9, rate_limits=1)) == pytest.approx(60, rel=TENTH)
+
+
+def test_no_backoff_at_all_can_be_asked_for() -> None:
+    policy = EffectiveRetry(limit=2, backoff_seconds=0, max_backoff_seconds=0)
+    assert backoff(policy, nth=5, seed="x") == timedelta()
