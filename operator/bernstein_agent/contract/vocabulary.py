@@ -17,16 +17,19 @@ class ResultClass(StrEnum):
     """How the end of an attempt counts."""
 
     SUCCESS = "success"
+    """The work is done; with a repository, its commits are on the task's branch."""
     BUSINESS = "business"
     """The agent ran to its end, and the work isn't there: no commit, dependencies that don't merge."""
     AGENT = "agent"
     """Any other failure of the agent's own."""
     DEADLINE = "deadline"
+    """Its time was over."""
     CONTRACT = "contract"
     """Deterministic: a bad spec, a missing repository, refused credentials. Trying again can't help."""
     TRANSIENT = "transient"
     """Network, provider, a lost race: trying again may help."""
     OOM = "oom"
+    """A container, or a process in it, used more memory than its limit."""
     CAPACITY = "capacity"
     """A provider's rate limit or overload."""
     DISRUPTION = "disruption"
@@ -38,6 +41,7 @@ class ResultClass(StrEnum):
     ABANDONED = "abandoned"
     """The agent gave the task up and said why."""
     CANCELLED = "cancelled"
+    """Stopped because a person cancelled the task or its run, or deleted the run."""
     ASKED = "asked"
 
 
