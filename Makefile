@@ -44,6 +44,11 @@ crds: venv ## Write crds/ and the API reference from the models
 	@$(PYTHON) -m bernstein_operator.api.schema --output crds
 	@$(PYTHON) docs/api_reference.py
 
+.PHONY: docs
+docs: venv ## Write the reference pages that are made from the code
+	@$(PYTHON) docs/reference_pages.py
+	@$(PYTHON) docs/api_reference.py
+
 .PHONY: lock
 lock: venv ## Resolve the dependencies again and write the hashed lock files
 	@$(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
