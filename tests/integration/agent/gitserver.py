@@ -19,6 +19,8 @@ IDENTITY = {
     "GIT_AUTHOR_EMAIL": "somebody@example.com",
     "GIT_COMMITTER_NAME": "Somebody",
     "GIT_COMMITTER_EMAIL": "somebody@example.com",
+    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05+00:00",
+    "GIT_COMMITTER_DATE": "2026-01-02T03:04:05+00:00",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "PATH": os.environ["PATH"],
 }

@@ -104,12 +104,13 @@ def test_a_dependency_is_merged_by_commit_even_if_its_branch_is_gone(bench: Benc
 def test_the_same_base_and_dependencies_give_the_same_start(bench: Bench, remote: Remote) -> None:
     lexer = remote.commit({"lexer.py": "lex\n"}, branch="lexer")
     order = envelope(
-        args=("sh", "-c", "git rev-parse HEAD"),
+        args=("git", "log", "-1", "--format=%H %P %cI"),
         repo=repository(remote.url),
         dependencies=[DependencyRef(name="lexer", commit=lexer, branch="lexer")],
     )
     first, second = bench.run(order), bench.run(order)
-    assert first.result.summary == second.result.summary != lexer
+    assert first.result.summary == second.result.summary
+    assert first.result.summary.split()[1:] == [remote.branches()["main"], lexer, "2026-01-02T03:04:05+00:00"]
 
 
 def test_dependencies_that_do_not_merge_are_named_with_their_files(bench: Bench, remote: Remote) -> None:
