@@ -116,7 +116,8 @@ def _attempt_notices(attempt: Attempt) -> Iterator[Notice]:
         note = f"Attempt {number} succeeded."
         yield Notice(EventReason.ATTEMPT_SUCCEEDED, attempt.end_time, note, action="Finish", pod=pod)
         return
-    note = f"Attempt {number} ended as {attempt.result_class} ({attempt.reason}): {attempt.message or ''}"
+    why = f": {attempt.message}" if attempt.message else "."
+    note = f"Attempt {number} ended as {attempt.result_class} ({attempt.reason}){why}"
     yield Notice(EventReason.ATTEMPT_FAILED, attempt.end_time, note, WARNING, action="Finish", pod=pod)
     if attempt.result_class == ResultClass.DEADLINE:
         note = f"Attempt {number} was stopped at its timeoutSeconds."
