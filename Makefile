@@ -6,6 +6,8 @@ SHELL := /bin/bash
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 LOCKED := $(VENV)/.locked
+COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --custom-compile-command "make lock" --python-version 3.11
 
 include e2e/cluster/cluster.mk
 
@@ -23,6 +25,10 @@ $(LOCKED): requirements.lock pyproject.toml
 .PHONY: demo
 demo: venv ## Run the quickstart on a real cluster
 	@$(PYTHON) -m e2e.demo
+
+.PHONY: images
+images: venv ## Build both images where what is in them changed
+	@$(PYTHON) -m e2e.images
 
 .PHONY: test
 test: venv ## Run everything that CI runs: lint, unit, integration, end to end
@@ -42,6 +48,7 @@ unit: venv ## Run the tests that need no cluster
 .PHONY: crds
 crds: venv ## Write crds/ and the API reference from the models
 	@$(PYTHON) -m bernstein_operator.api.schema --output crds
+	@cp crds/*.yaml charts/bernstein-operator/files/crds/
 	@$(PYTHON) docs/api_reference.py
 
 .PHONY: docs
@@ -51,5 +58,6 @@ docs: venv ## Write the reference pages that are made from the code
 
 .PHONY: lock
 lock: venv ## Resolve the dependencies again and write the hashed lock files
-	@$(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
-		--custom-compile-command "make lock" --python-version 3.11 --extra dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --constraint requirements.lock --output-file requirements-operator.lock pyproject.toml
+	@$(COMPILE) --constraint requirements.lock --output-file requirements-build.lock --group pyproject.toml:build

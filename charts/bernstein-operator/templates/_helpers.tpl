@@ -1,0 +1,72 @@
+{{- define "bernstein.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "bernstein.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else if contains (include "bernstein.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "bernstein.name" .) | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "bernstein.selector" -}}
+app.kubernetes.io/name: {{ include "bernstein.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end -}}
+
+{{- define "bernstein.labels" -}}
+{{ include "bernstein.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: bernstein
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "bernstein.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "bernstein.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "serviceAccount.name is needed where serviceAccount.create is false" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Takes a dict of image and appVersion. */}}
+{{- define "bernstein.image" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .image.repository (default .appVersion .image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What the operator may do, and nothing it never does: no Secrets, no wildcard, no deletion of runs or tasks. */}}
+{{- define "bernstein.rules" -}}
+- apiGroups: [bernstein.run]
+  resources: [bernsteinruns, agenttasks, agentprofiles]
+  verbs: [get, list, watch]
+- apiGroups: [bernstein.run]
+  resources: [agenttasks]
+  verbs: [create]
+- apiGroups: [bernstein.run]
+  resources: [bernsteinruns/status, agenttasks/status]
+  verbs: [patch]
+# Only for clusters with the admission plugin OwnerReferencesPermissionEnforcement, which asks this of whoever
+# makes an object that blocks its owner's deletion; the operator sets no finalizers.
+- apiGroups: [bernstein.run]
+  resources: [bernsteinruns/finalizers, agenttasks/finalizers]
+  verbs: [update]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, create, patch, delete]
+# Envelopes that are too long for an annotation.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [create]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
+{{- end -}}

@@ -1,0 +1,199 @@
+"""What the chart installs, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.settings import from_environment
+from tests.chart.conftest import CHART, Manifest, Render, helm
+
+CI_VALUES = sorted((CHART / "ci").glob("*-values.yaml"))
+CRDS = Path(__file__).parents[2] / "crds"
+
+each_fixture = pytest.mark.parametrize("values", CI_VALUES, ids=lambda path: path.stem)
+
+
+def of_kind(manifests: list[Manifest], *kinds: str) -> list[Manifest]:
+    """Return the objects of those kinds."""
+    return [one for one in manifests if one["kind"] in kinds]
+
+
+def names(manifests: list[Manifest]) -> set[tuple[str, str | None]]:
+    """Return kind and namespace of each object."""
+    return {(one["kind"], one["metadata"].get("namespace")) for one in manifests}
+
+
+def environment(manifests: list[Manifest]) -> dict[str, str]:
+    """Return the operator's environment."""
+    [container] = pod_spec(manifests)["containers"]
+    return {variable["name"]: variable["value"] for variable in container["env"]}
+
+
+def pod_spec(manifests: list[Manifest]) -> Manifest:
+    """Return the spec of the operator's Pod."""
+    [deployment] = of_kind(manifests, "Deployment")
+    spec: Manifest = deployment["spec"]["template"]["spec"]
+    return spec
+
+
+@each_fixture
+def test_helm_finds_nothing_to_complain_of(values: Path) -> None:
+    done = helm("lint", "--strict", CHART, f"--values={values}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@each_fixture
+def test_every_namespaced_object_says_where_it_belongs(render: Render, values: Path) -> None:
+    cluster_wide = {"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}
+    assert all((kind in cluster_wide) == (place is None) for kind, place in names(render(values=values)))
+
+
+@each_fixture
+def test_roles_have_no_wildcard_and_no_secrets(render: Render, values: Path) -> None:
+    rules = [rule for role in of_kind(render(values=values), "Role", "ClusterRole") for rule in role["rules"]]
+    words = {word for rule in rules for words in rule.values() for word in words}
+    assert not words & {"*", "secrets"}
+
+
+def test_the_operator_deletes_pods_and_nothing_else(render: Render) -> None:
+    [role] = [
+        one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
+    ]
+    assert [rule["resources"] for rule in role["rules"] if "delete" in rule["verbs"]] == [["pods"]]
+
+
+def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> None:
+    roles = {one["metadata"]["name"].rpartition("-")[2]: one for one in of_kind(render(), "ClusterRole")}
+    writable = {
+        name: sorted(
+            kind for rule in roles[name]["rules"] for kind in rule["resources"] if "create" in rule["verbs"]
+        )
+        for name in ("view", "edit", "admin")
+    }
+    assert writable == {"view": [], "edit": ["agenttasks", "bernsteinruns"], "admin": ["agentprofiles"]}
+
+
+def test_watched_namespaces_bound_what_the_operator_may_do(render: Render) -> None:
+    manifests = render(values=CHART / "ci" / "namespaced-values.yaml")
+    assert not of_kind(manifests, "ClusterRole", "ClusterRoleBinding")
+    places = names(of_kind(manifests, "Role", "RoleBinding", "AgentProfile"))
+    assert places == {
+        (kind, team) for kind in ("Role", "RoleBinding", "AgentProfile") for team in ("team-a", "team-b")
+    }
+    assert environment(manifests)["BERNSTEIN_WATCH_NAMESPACES"] == "team-a,team-b"
+
+
+def test_the_crds_are_the_committed_ones(render: Render) -> None:
+    installed = {path.name: path.read_text() for path in (CHART / "files" / "crds").iterdir()}
+    committed = {path.name: path.read_text() for path in CRDS.iterdir()}
+    assert installed == committed, "run `make crds`"
+    specs = {one["metadata"]["name"]: one["spec"] for one in of_kind(render(), "CustomResourceDefinition")}
+    assert specs == {crd["metadata"]["name"]: crd["spec"] for crd in map(yaml.safe_load, committed.values())}
+
+
+@pytest.mark.parametrize(
+    ("setting", "policies"),
+    [
+        pytest.param("crds.keep=true", {"keep"}, id="kept when the release goes"),
+        pytest.param("crds.keep=false", {None}, id="gone with the release"),
+        pytest.param("crds.enabled=false", set(), id="not installed"),
+    ],
+)
+def test_crds_follow_their_switches(render: Render, setting: str, policies: set[str | None]) -> None:
+    crds = of_kind(render(setting), "CustomResourceDefinition")
+    assert {one["metadata"]["annotations"].get("helm.sh/resource-policy") for one in crds} == policies
+
+
+def test_one_operator_runs_at_a_time(render: Render) -> None:
+    [deployment] = of_kind(render(), "Deployment")
+    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_the_operators_pod_is_confined(render: Render) -> None:
+    spec = pod_spec(render())
+    [container] = spec["containers"]
+    assert spec["securityContext"]["runAsNonRoot"]
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert {"requests", "limits"} <= container["resources"].keys()
+
+
+def test_values_reach_the_operators_settings(render: Render) -> None:
+    variables = environment(
+        render("maxAgents=7", "log.level=DEBUG", "log.format=text", "watchNamespaces={a,b}")
+    )
+    settings = from_environment(variables)
+    assert settings.max_agents == 7
+    assert settings.namespaces == ("a", "b")
+    assert (settings.log_level, settings.log_json) == ("DEBUG", False)
+    assert settings.agent_image == "bernstein-agent:0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        pytest.param([], None, id="unset leaves it to the runs"),
+        pytest.param(["maxAgents=0"], 0, id="zero starts nothing"),
+    ],
+)
+def test_the_operators_own_ceiling(render: Render, settings: list[str], limit: int | None) -> None:
+    assert from_environment(environment(render(*settings))).max_agents == limit
+
+
+@pytest.mark.parametrize(
+    ("settings", "image"),
+    [
+        pytest.param([], "bernstein-operator:0.1.0", id="the chart's version"),
+        pytest.param(["image.tag=x"], "bernstein-operator:x", id="a tag"),
+        pytest.param(
+            ["image.tag=x", f"image.digest=sha256:{'0' * 64}"],
+            f"bernstein-operator@sha256:{'0' * 64}",
+            id="a digest beats a tag",
+        ),
+    ],
+)
+def test_the_operators_image(render: Render, settings: list[str], image: str) -> None:
+    [container] = pod_spec(render(*settings))["containers"]
+    assert container["image"] == image
+
+
+@each_fixture
+def test_the_default_profile_is_a_valid_one(render: Render, values: Path) -> None:
+    for profile in of_kind(render(values=values), "AgentProfile"):
+        assert AgentProfileSpec.model_validate(profile["spec"]).adapter
+
+
+def test_the_profile_is_a_hook_only_until_its_kind_is_known() -> None:
+    def annotations(*options: str) -> dict[str, Any]:
+        done = helm("template", "release", CHART, "--show-only=templates/profile.yaml", *options)
+        metadata: dict[str, Any] = yaml.safe_load(done.stdout)["metadata"]
+        return dict(metadata.get("annotations", {}))
+
+    assert annotations()["helm.sh/hook"] == "post-install"
+    assert "helm.sh/hook" not in annotations("--api-versions=bernstein.run/v1alpha1/AgentProfile")
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        pytest.param("crds.enabledd=true", "enabledd", id="a typo in a switch"),
+        pytest.param("maxAgent=3", "maxAgent", id="a typo at the top"),
+        pytest.param("maxAgents=-1", "maxAgents", id="a negative ceiling"),
+        pytest.param("maxAgents=many", "maxAgents", id="a word for a number"),
+        pytest.param("image.digest=latest", "digest", id="a tag for a digest"),
+        pytest.param("log.level=LOUD", "level", id="an unknown log level"),
+        pytest.param("watchNamespaces={Team_A}", "watchNamespaces", id="no name of a namespace"),
+        pytest.param("serviceAccount.create=false", "serviceAccount.name", id="no service account at all"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_name(setting: str, said: str) -> None:
+    done = helm("template", "release", CHART, f"--set={setting}")
+    assert done.returncode != 0
+    assert said in done.stderr
