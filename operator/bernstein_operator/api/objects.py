@@ -47,6 +47,11 @@ class TaskObject:
         return (self.meta.namespace, self.spec.run_ref.name) if self.spec else None
 
     @property
+    def made_by(self) -> str:
+        """UID of the run that made it and owns it, empty for a task that only names its run."""
+        return self.meta.controller_uid("BernsteinRun")
+
+    @property
     def name(self) -> str:
         """What ``dependsOn`` of other tasks calls it."""
         return (self.spec.name if self.spec else None) or self.meta.name

@@ -59,10 +59,10 @@ class Metadata(Record, frozen=True):
         """The resourceVersion as a number: one etcd's revisions are ordered."""
         return int(self.resource_version or 0)
 
-    @property
-    def controller_uid(self) -> str:
-        """UID of the owner that manages this object, or an empty text."""
-        return next((owner.uid for owner in self.owner_references or () if owner.controller), "")
+    def controller_uid(self, kind: str) -> str:
+        """UID of the owner that manages this object if it is of that kind, or an empty text."""
+        owners = (owner for owner in self.owner_references or () if owner.controller and owner.kind == kind)
+        return next((owner.uid for owner in owners), "")
 
     def annotation(self, key: str) -> str | None:
         """Return an annotation's value, if it is set."""
@@ -158,7 +158,7 @@ class Pod(Record, frozen=True):
     @property
     def task_uid(self) -> str:
         """UID of the AgentTask that owns it; labels are not trusted for this."""
-        return self.metadata.controller_uid
+        return self.metadata.controller_uid("AgentTask")
 
     @property
     def run_label(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from bernstein_operator.api.objects import Key
-from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.kube.api import KubeApi
 from bernstein_operator.kube.errors import ApiError, NotFoundError
 from bernstein_operator.kube.lists import Listing, list_all, list_versions
@@ -75,19 +75,23 @@ class Sync:
                 await self._read(resource, key, put)
 
     async def _read(self, resource: Resource, key: Key, put: Callable[[Mapping[str, Any]], None]) -> None:
+        # Whoever takes the name while the answer is on its way isn't the one that is gone.
+        meant = self._find(resource, key)
         try:
             put(orjson.loads(await self._api.get(resource, *key)))
         except NotFoundError:
-            self._drop(resource, key)
+            if meant:
+                self._drop(resource, meant)
 
-    def _drop(self, resource: Resource, key: Key) -> None:
+    def _find(self, resource: Resource, key: Key) -> Metadata | None:
         world = self._world
-        if resource is TASKS and (task := world.task(key)):
-            world.drop_task(task.meta)
-        if resource is RUNS and (run := world.run(key)):
-            world.drop_run(run.meta)
-        if resource is PROFILES and (profile := world.profile(key)):
-            world.drop_profile(profile.meta)
+        finders = {TASKS: world.task, RUNS: world.run, PROFILES: world.profile}
+        found = finders[resource](key)
+        return found.meta if found else None
+
+    def _drop(self, resource: Resource, meta: Metadata) -> None:
+        world = self._world
+        {TASKS: world.drop_task, RUNS: world.drop_run, PROFILES: world.drop_profile}[resource](meta)
 
     def _kinds(self) -> dict[Resource, Callable[[Mapping[str, Any]], None]]:
         world = self._world

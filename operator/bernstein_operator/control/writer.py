@@ -228,7 +228,7 @@ class Writer:
             answer = await self.api.create(TASKS, run.meta.namespace, body)
         except AlreadyExistsError:
             answer = await self.api.get(TASKS, run.meta.namespace, name)
-            if TaskObject.parse(orjson.loads(answer)).meta.controller_uid != run.meta.uid:
+            if TaskObject.parse(orjson.loads(answer)).made_by != run.meta.uid:
                 text = f"an AgentTask {name!r} that is not this run's is in the way"
                 raise RefusedError(status=409, reason="AlreadyExists", message=text) from None
         self.world.put_task(orjson.loads(answer))

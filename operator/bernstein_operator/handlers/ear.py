@@ -33,6 +33,7 @@ def _handler(put: _Put, drop: _Drop) -> Callable[..., Any]:
                     name=body.metadata.name or "",
                     namespace=body.metadata.namespace or "",
                     uid=body.metadata.uid or "",
+                    resource_version=body.metadata.get("resourceVersion", ""),
                 )
             )
         else:

@@ -5,14 +5,11 @@ coming back to life because a late event tells of it. The last state of a Pod th
 long as its attempt is open: it says how the attempt ended.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Sighting
-
-_REMEMBERED_DEAD: Final = 20_000
+from bernstein_operator.world.graves import Graves
 
 
 class PodStore:
@@ -20,7 +17,7 @@ class PodStore:
 
     def __init__(self) -> None:
         self._by_task: dict[str, dict[str, Sighting]] = {}
-        self._dead: OrderedDict[str, None] = OrderedDict()
+        self._dead = Graves()
 
     def of_task(self, task_uid: str) -> tuple[Sighting, ...]:
         """Return what is known of a task's Pods."""
@@ -43,17 +40,16 @@ class PodStore:
         return True
 
     def bury(self, pod: Pod) -> bool:
-        """Take note that a Pod is gone, with its last state; returns whether that was news."""
+        """Take note that a Pod is gone, with a late state of it; returns whether that was news."""
         if pod.metadata.uid in self._dead:
             return False
-        self._dead[pod.metadata.uid] = None
-        if len(self._dead) > _REMEMBERED_DEAD:
-            self._dead.popitem(last=False)
+        self._dead.add(pod.metadata)
         sightings = self._by_task.setdefault(pod.task_uid, {})
         known = sightings.get(pod.metadata.name)
         if known and known.pod.metadata.uid != pod.metadata.uid:
             return False
-        sightings[pod.metadata.name] = Sighting(pod, gone=True)
+        last = known.pod if known and known.pod.metadata.version > pod.metadata.version else pod
+        sightings[pod.metadata.name] = Sighting(last, gone=True)
         return True
 
     def missing_from(self, listed: Iterable[Pod], *, version: int) -> list[Pod]:

@@ -29,24 +29,28 @@ class Roster:
         self.waiting = Waiting()
         self.ready_since: dict[str, datetime] = {}
         self.run: Key | None = None
+        self.run_uid = ""
         self.gone_since: datetime | None = None
         self.refused = ""
         self._by_name: dict[str, dict[str, TaskObject]] = {}
         self._dependents: dict[str, set[str]] = {}
-        self._phases: Counter[TaskPhase] = Counter()
+        self._phases: Counter[tuple[str, TaskPhase]] = Counter()
         self._departed: Counter[TaskPhase] = Counter()
-        self._stuck: set[str] = set()
+        self._stuck: dict[str, str] = {}
         self._held: dict[str, tuple[int, str]] = {}
 
     @property
     def phases(self) -> Counter[TaskPhase]:
         """How many tasks stand in each phase, those that were deleted too."""
-        return self._phases + self._departed
+        counts = Counter(self._departed)
+        for (maker, phase), count in self._phases.items():
+            counts[phase] += count if self.counts(maker) else 0
+        return +counts
 
     @property
     def stuck(self) -> int:
         """How many tasks are invalid and so can't move."""
-        return len(self._stuck)
+        return sum(self.counts(maker) for maker in self._stuck.values())
 
     @property
     def live(self) -> int:
@@ -60,6 +64,17 @@ class Roster:
         for count, role in self._held.values():
             counts[role] += count
         return counts
+
+    def begin(self, run: Key, uid: str) -> None:
+        """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
+        self.run, self.gone_since = run, None
+        if uid != self.run_uid:
+            self.run_uid, self.refused = uid, ""
+            self._departed.clear()
+
+    def counts(self, maker: str) -> bool:
+        """Whether a task that the run of UID ``maker`` made (empty: none did) is one of the present run's."""
+        return maker in ("", self.run_uid)
 
     def hold(self, uid: str, *, count: int, role: str) -> int:
         """Set how many slots a task holds; returns by how many that changed."""
@@ -78,9 +93,9 @@ class Roster:
         self._by_name.setdefault(task.name, {})[task.meta.uid] = task
         for need in _needs(task):
             self._dependents.setdefault(need, set()).add(task.meta.uid)
-        self._phases[task.status.phase] += 1
+        self._phases[task.made_by, task.status.phase] += 1
         if _is_stuck(task):
-            self._stuck.add(task.meta.uid)
+            self._stuck[task.meta.uid] = task.made_by
         return before is None or _matters(before) != _matters(task)
 
     def remove(self, task: TaskObject, *, counts: bool) -> None:
@@ -97,8 +112,10 @@ class Roster:
         ``absent`` is how many of the run's inline tasks were made and are no more.
         """
         counts = status.tasks or TaskCounts()
-        succeeded = max(0, counts.succeeded - self._phases[TaskPhase.SUCCEEDED])
-        total = max(0, absent, counts.total - self._phases.total())
+        self._departed.clear()
+        present = self.phases
+        succeeded = max(0, counts.succeeded - present[TaskPhase.SUCCEEDED])
+        total = max(0, absent, counts.total - present.total())
         self._departed[TaskPhase.SUCCEEDED] = min(succeeded, total)
         self._departed[TaskPhase.CANCELLED] = total - self._departed[TaskPhase.SUCCEEDED]
 
@@ -166,8 +183,8 @@ class Roster:
             del self._by_name[task.name]
         for need in _needs(task):
             self._dependents[need].discard(uid)
-        self._phases[task.status.phase] -= 1
-        self._stuck.discard(uid)
+        self._phases[task.made_by, task.status.phase] -= 1
+        self._stuck.pop(uid, None)
 
 
 def _needs(task: TaskObject) -> tuple[str, ...]:

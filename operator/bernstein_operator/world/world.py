@@ -18,6 +18,7 @@ from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.telemetry import metrics
+from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.roster import Roster
 
@@ -49,6 +50,7 @@ class World:
         self._profiles: dict[Key, ProfileObject] = {}
         self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
+        self._graves = Graves()
         self._slots: set[str] = set()
         self._roster_of_task: dict[str, Key] = {}
 
@@ -100,12 +102,11 @@ class World:
         if not task:
             return None
         roster = self._roster_of(task)
-        run = self._runs.get(task.run_key) if task.run_key else None
         owner = roster.owner_of(task.name)
         taken = bool(owner and owner.meta.uid != task.meta.uid)
         return TaskSnapshot(
             task=task,
-            run=run,
+            run=self._run_of(task),
             profile=self._profile_of(task),
             sightings=self._pods.of_task(task.meta.uid),
             dependencies=roster.dependencies_of(task),
@@ -139,7 +140,7 @@ class World:
         """Take note of an AgentTask as it is."""
         task = TaskObject.parse(raw)
         known = self._tasks.get(task.meta.key)
-        if _is_older(task.meta, known.meta if known else None):
+        if self._is_old_news(task.meta, known.meta if known else None):
             return
         if known and known.meta.uid != task.meta.uid:
             self.drop_task(known.meta)
@@ -160,15 +161,13 @@ class World:
 
     def drop_task(self, meta: Metadata) -> None:
         """Take note that an AgentTask is gone."""
+        self._graves.add(meta)
         known = self._tasks.get(meta.key)
         if not known or known.meta.uid != meta.uid:
             return
         del self._tasks[meta.key]
         roster = self._roster_of(known)
-        run = self._runs.get(known.run_key) if known.run_key else None
-        # Tasks of a former run of the same name say nothing about this one.
-        counts = run is not None and known.meta.controller_uid in ("", run.meta.uid)
-        roster.remove(known, counts=counts)
+        roster.remove(known, counts=self._run_of(known) is not None)
         self._slots.discard(meta.uid)
         self._recount(known.meta.uid)
         self._mark_related(roster, known)
@@ -181,17 +180,17 @@ class World:
         run = RunObject.parse(raw)
         key = run.meta.key
         known = self._runs.get(key)
-        if _is_older(run.meta, known.meta if known else None):
+        if self._is_old_news(run.meta, known.meta if known else None):
             return
         self._runs[key] = run
-        roster = self._rosters.setdefault(_roster_key(key), Roster())
-        roster.run, roster.gone_since = key, None
+        self._rosters.setdefault(_roster_key(key), Roster()).begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or _concerns_tasks(known) != _concerns_tasks(run):
             self._mark_all(key)
 
     def drop_run(self, meta: Metadata) -> None:
         """Take note that a BernsteinRun is gone."""
+        self._graves.add(meta)
         known = self._runs.get(meta.key)
         if not known or known.meta.uid != meta.uid:
             return
@@ -205,12 +204,13 @@ class World:
         """Take note of an AgentProfile as it is."""
         profile = ProfileObject.parse(raw)
         known = self._profiles.get(profile.meta.key)
-        if not _is_older(profile.meta, known.meta if known else None):
+        if not self._is_old_news(profile.meta, known.meta if known else None):
             self._profiles[profile.meta.key] = profile
             self._mark_users(profile.meta)
 
     def drop_profile(self, meta: Metadata) -> None:
         """Take note that an AgentProfile is gone."""
+        self._graves.add(meta)
         known = self._profiles.get(meta.key)
         if known and known.meta.uid == meta.uid:
             del self._profiles[meta.key]
@@ -285,18 +285,17 @@ class World:
         self._pods.forget_gone(task.meta.uid, keep=attempt.pod_name if attempt else "")
         self._recount(task.meta.uid)
 
-    def _recount(self, uid: str) -> None:
-        """Count the slots that a task holds, and wake its run where that changed."""
+    def _recount(self, uid: str) -> int:
+        """Count the slots that a task holds, and wake its run where that changed; returns the change."""
         key = self._roster_of_task.get(uid)
         roster = self._rosters.get(key) if key else None
         if key is None or roster is None:
-            return
+            return 0
         task = roster.tasks.get(uid)
         change = roster.hold(uid, count=self._count(task, uid), role=self._role(task, uid))
         if change and roster.run:
             self._marks.run(roster.run)
-        if change < 0:
-            self._marks.freed(key[0])
+        return change
 
     def _count(self, task: TaskObject | None, uid: str) -> int:
         sightings = self._pods.of_task(uid)
@@ -312,8 +311,17 @@ class World:
             return effective.role
         return next((one.pod.role for one in self._pods.of_task(uid)), "")
 
-    def _effective(self, task: TaskObject) -> EffectiveTask | None:
+    def _run_of(self, task: TaskObject) -> RunObject | None:
+        """Return a task's run; what a former run of that name made is none of the present one's."""
         run = self._runs.get(task.run_key) if task.run_key else None
+        return run if run and task.made_by in ("", run.meta.uid) else None
+
+    def _is_old_news(self, new: Metadata, known: Metadata | None) -> bool:
+        """Whether something as new or newer is known under that name, or that the object is gone."""
+        return self._graves.too_late(new) or (known is not None and new.version <= known.version)
+
+    def _effective(self, task: TaskObject) -> EffectiveTask | None:
+        run = self._run_of(task)
         return task.effective(run.spec.task_defaults if run and run.spec else None)
 
     def _pod_changed(self, pod: Pod) -> None:
@@ -321,7 +329,9 @@ class World:
         # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
         key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
         roster = self._rosters.setdefault(key, Roster())
-        self._recount(uid)
+        if self._recount(uid) < 0:
+            # Only a Pod's end makes room for another one; an attempt that was taken back doesn't.
+            self._marks.freed(pod.metadata.namespace)
         task = roster.tasks.get(uid)
         if task:
             self._marks.task(task.meta.key)
@@ -368,10 +378,6 @@ def _roster_key(run: Key) -> Key:
 def _task_roster_key(task: TaskObject) -> Key:
     # A task whose run can't be read belongs to a roster of nobody's.
     return _roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
-
-
-def _is_older(new: Metadata, known: Metadata | None) -> bool:
-    return known is not None and known.uid == new.uid and new.version <= known.version
 
 
 def _concerns_tasks(run: RunObject) -> tuple[object, ...]:
