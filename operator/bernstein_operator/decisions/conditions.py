@@ -69,23 +69,23 @@ def task_conditions(phase: TaskPhase, standing: Standing, *, run_ended: bool) ->
             return [*failed, *_finished(reason, standing.message, ended=True)]
 
 
-def run_conditions(phase: RunPhase, standing: Standing, *, was_suspended: bool) -> list[Wanted]:
+def run_conditions(phase: RunPhase, standing: Standing, *, resumed: bool) -> list[Wanted]:
     """Return the conditions of a run in ``phase``.
 
-    ``was_suspended`` keeps Suspended=False on a run that has been resumed, with the time of that.
+    ``resumed`` keeps Suspended=False on a run that was suspended and is no more, with the time of that.
     """
     reason, message = standing.reason or phase, standing.message
-    resumed = [Wanted(ConditionType.SUSPENDED, phase, status=ConditionStatus.FALSE)] if was_suspended else []
+    again = [Wanted(ConditionType.SUSPENDED, phase, status=ConditionStatus.FALSE)] if resumed else []
     match phase:
         case RunPhase.PAUSED:
             return [Wanted(ConditionType.SUSPENDED, reason, message)]
         case RunPhase.PENDING | RunPhase.RUNNING | RunPhase.DRAINING:
-            return [Wanted(ConditionType.RECONCILING, reason, message), *resumed]
+            return [Wanted(ConditionType.RECONCILING, reason, message), *again]
         case RunPhase.SUCCEEDED:
-            return [*_both(ConditionType.COMPLETE, ConditionType.FINISHED, reason, message), *resumed]
+            return [*_both(ConditionType.COMPLETE, ConditionType.FINISHED, reason, message), *again]
         case RunPhase.FAILED | RunPhase.CANCELLED:
             failed = _both(ConditionType.FAILED, ConditionType.STALLED, reason, message)
-            return [*failed, *_finished(reason, message, ended=True), *resumed]
+            return [*failed, *_finished(reason, message, ended=True), *again]
 
 
 def stalled(reason: str, message: str) -> list[Wanted]:

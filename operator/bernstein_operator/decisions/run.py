@@ -118,10 +118,11 @@ def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
 
 def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: datetime) -> BernsteinRunStatus:
     stored, meta = snapshot.run.status, snapshot.run.meta
-    ended = verdict.phase in ENDED_RUN_PHASES
-    was_suspended = find(stored.conditions, ConditionType.SUSPENDED) is not None
-    wanted = run_conditions(verdict.phase, verdict.standing, was_suspended=was_suspended)
-    request = CancelRequest(time=now) if snapshot.run.cancelled and not ended else None
+    ended, had_ended = verdict.phase in ENDED_RUN_PHASES, stored.phase in ENDED_RUN_PHASES
+    suspend = snapshot.run.spec is not None and snapshot.run.spec.suspend
+    resumed = find(stored.conditions, ConditionType.SUSPENDED) is not None and not suspend
+    wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
+    request = CancelRequest(time=now) if snapshot.run.cancelled and not had_ended else None
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
