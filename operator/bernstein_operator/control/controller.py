@@ -25,7 +25,7 @@ from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, RunDecision, StopPod, TaskDecision
 from bernstein_operator.decisions.run import decide_run
 from bernstein_operator.decisions.task import decide
-from bernstein_operator.kube.errors import ApiError, ConflictError, NotFoundError
+from bernstein_operator.kube.errors import ApiError, ConflictError, NotFoundError, RefusedError
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.world import World
 
@@ -218,6 +218,9 @@ class Controller:
         if patch:
             await self._writer.store_run(run, patch)
         self._run_written[run.meta.key] = clock.monotonic()
+        refused = self._world.roster(run.meta.key).refused
+        if decision.create and refused:
+            raise RefusedError(status=0, reason="", message=f"inline task not created: {refused}")
 
 
 def _lane_of(actions: tuple[Action, ...]) -> Lane:
