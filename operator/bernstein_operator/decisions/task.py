@@ -326,7 +326,7 @@ def _stamped(
 
 
 def _unreadable(snapshot: TaskSnapshot, *, now: datetime) -> AgentTaskStatus:
-    """Return the status of a task whose spec or status can't be read; its Pods and the rest are left alone."""
+    """Return the status of a task whose spec or status can't be read; all else of it is left alone."""
     task, gate = snapshot.task, invalid_gate(snapshot)
     if not gate or task.status.phase != TaskPhase.PENDING:
         return task.status
