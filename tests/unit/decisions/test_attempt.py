@@ -1,0 +1,193 @@
+"""An attempt from its intent to its end, and what is on record of it."""
+
+from typing import Any
+
+import pytest
+
+from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.snapshot import Sighting
+from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.decisions.attempt import (
+    begin,
+    close,
+    confirm,
+    find_end,
+    open_attempt,
+    rolled_back,
+    waiting_text,
+)
+from bernstein_operator.decisions.outcome import Outcome
+from tests.unit.objects import (
+    COMMIT_A,
+    COMMIT_B,
+    at,
+    attempt,
+    effective,
+    name_of_pod,
+    pod,
+    running,
+    said,
+    status,
+    task,
+    terminated,
+    waiting,
+)
+
+SPEC = effective(startTimeoutSeconds=100, timeoutSeconds=60)
+
+
+def begun(before: AgentTaskStatus = status(), *, now: float = 5) -> AgentTaskStatus:
+    return begin(task(status=before), SPEC, now=at(now))
+
+
+def test_an_intent_names_the_pod_before_it_exists() -> None:
+    after = begun()
+    assert after.attempts == (attempt(1, intent_time=at(5), profile="default"),)
+    assert (after.attempt, after.first_admitted_time) == (1, at(5))
+
+
+def test_a_further_attempt_counts_on_and_ends_the_backing_off() -> None:
+    before = status(attempt(1, end_time=at(1)), first_admitted_time=at(0), next_attempt_time=at(4))
+    after = begun(before)
+    assert [one.number for one in after.attempts] == [1, 2]
+    assert (after.attempt, after.first_admitted_time, after.next_attempt_time) == (2, at(0), None)
+
+
+def test_the_last_ten_attempts_are_kept() -> None:
+    before = status(*(attempt(one, end_time=at(one)) for one in range(1, 11)))
+    after = begun(before)
+    assert [one.number for one in after.attempts] == list(range(2, 12))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [status(), status(attempt(1, end_time=at(1)), first_admitted_time=at(0))],
+    ids=["the first attempt", "a further attempt"],
+)
+def test_a_refused_attempt_leaves_no_trace(before: AgentTaskStatus) -> None:
+    assert rolled_back(begun(before)) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "is_open"),
+    [
+        pytest.param(status(), False, id="none yet"),
+        pytest.param(status(attempt()), True, id="one that has begun"),
+        pytest.param(status(attempt(end_time=at(1))), False, id="one that has ended"),
+        pytest.param(status(attempt(1, end_time=at(1)), attempt(2)), True, id="the second has begun"),
+    ],
+)
+def test_which_attempt_is_open(before: AgentTaskStatus, is_open: bool) -> None:
+    assert bool(open_attempt(before)) is is_open
+
+
+def test_a_pod_confirms_its_attempt() -> None:
+    seen = pod(uid="p-uid", node="n1", phase="Running", agent=running(3))
+    confirmed = confirm(status(attempt()), seen).attempts[-1]
+    assert (confirmed.pod_uid, confirmed.node, confirmed.start_time) == ("p-uid", "n1", at(3))
+
+
+def test_what_an_evicted_pod_forgot_stays_on_record() -> None:
+    known = status(attempt(pod_uid="p-uid", node="n1", start_time=at(3)))
+    evicted = pod(uid="p-uid", node="", phase="Failed", reason="Evicted")
+    kept = confirm(known, evicted).attempts[-1]
+    assert (kept.node, kept.start_time) == ("n1", at(3))
+
+
+def test_a_closed_attempt_tells_everything() -> None:
+    message = said(
+        name_of_pod(),
+        head_before=COMMIT_A,
+        head_after=COMMIT_B,
+        branch="b/r/t",
+        summary="did it",
+        message="fine",
+    )
+    seen = pod(phase="Succeeded", agent=terminated(0, start=3, end=9, message=message))
+    found = find_end(attempt(), Sighting(seen), effective=SPEC, has_repository=True, now=at(20))
+    assert found
+    closed = close(status(attempt()), found.outcome, found.pod)
+    last = closed.attempts[-1]
+    assert (last.end_time, last.exit_code, last.result_class, last.reason) == (
+        at(9),
+        0,
+        "success",
+        "Completed",
+    )
+    assert (last.head_before, last.head_after, last.branch) == (COMMIT_A, COMMIT_B, "b/r/t")
+    assert (closed.summary, last.message) == ("did it", "fine")
+
+
+def test_an_end_without_a_result_keeps_the_earlier_summary_and_spend() -> None:
+    before = status(attempt(), summary="earlier")
+    outcome = Outcome(ResultClass.AGENT, "ResultMissing", "m" * 5000, 1, at(9), None)
+    closed = close(before, outcome, None)
+    assert (closed.summary, closed.usage) == ("earlier", None)
+    assert len(closed.attempts[-1].message or "") == 1024
+
+
+def end(seen: Pod | None, *, gone: bool = False, now: float = 20, **known: Any) -> str | None:
+    sighting = Sighting(seen, gone=gone) if seen else None
+    found = find_end(attempt(**known), sighting, effective=SPEC, has_repository=False, now=at(now))
+    return found and f"{found.outcome.result_class} {found.outcome.reason}"
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        pytest.param(end(None), None, id="not seen yet"),
+        pytest.param(end(None, pod_uid="p"), "disruption PodDeleted", id="confirmed and missing"),
+        pytest.param(end(pod(), gone=True), "disruption PodDeleted", id="seen and gone"),
+        pytest.param(end(pod()), None, id="it waits"),
+        pytest.param(end(pod(phase="Running", agent=running())), None, id="it runs"),
+        pytest.param(
+            end(pod(phase="Running", agent=terminated(1))), "agent ResultMissing", id="its agent ended in a Pod that runs on"
+        ),
+        pytest.param(end(pod(agent=waiting("ErrImagePull"))), None, id="a pull that may work yet"),
+        pytest.param(end(pod(agent=waiting("ImagePullBackOff"))), None, id="a pull that is tried again"),
+        pytest.param(
+            end(pod(agent=waiting("InvalidImageName"))), "contract ImageImpossible", id="an image name that is none"
+        ),
+        pytest.param(
+            end(pod(runner=waiting("ErrImageNeverPull"))), "contract ImageImpossible", id="an image never to be pulled"
+        ),
+        pytest.param(end(pod(), now=99.999), None, id="a moment before its start timeout"),
+        pytest.param(end(pod(), now=100), "transient StartTimeout", id="exactly at its start timeout"),
+        pytest.param(end(pod(phase="Running", agent=running(99)), now=120), None, id="started just in time"),
+    ],
+)  # fmt: skip
+def test_whether_and_how_an_attempt_ended(found: str | None, wanted: str | None) -> None:
+    assert found == wanted
+
+
+UNSCHEDULED = [
+    {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node fits"}
+]
+
+
+def test_a_start_timeout_says_what_the_scheduler_said() -> None:
+    seen = pod(node="", conditions=UNSCHEDULED)
+    found = find_end(attempt(), Sighting(seen), effective=SPEC, has_repository=False, now=at(100))
+    assert found
+    assert "Unschedulable: no node fits" in found.outcome.message
+
+
+@pytest.mark.parametrize(
+    ("seen", "now", "text"),
+    [
+        pytest.param(pod(conditions=UNSCHEDULED), 9.999, "", id="not yet worth a word"),
+        pytest.param(pod(conditions=UNSCHEDULED), 10, "Unschedulable: no node fits", id="no node"),
+        pytest.param(
+            pod(agent=waiting("ErrImagePull", "401")),
+            10,
+            "ImagePullBackOff: 401",
+            id="a failing pull, one word for it",
+        ),
+        pytest.param(pod(agent=waiting("ContainerCreating")), 60, "", id="it is being made"),
+        pytest.param(pod(agent=waiting("PodInitializing")), 60, "", id="its init container runs"),
+        pytest.param(pod(phase="Running", agent=running()), 60, "", id="it runs"),
+    ],
+)
+def test_what_keeps_a_pod_from_starting(seen: Pod, now: float, text: str) -> None:
+    assert waiting_text(seen, now=at(now)) == text
