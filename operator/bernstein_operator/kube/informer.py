@@ -32,6 +32,16 @@ class _Event(Struct):
     object: Raw
 
 
+class _Version(Struct, rename="camel"):
+    resource_version: str
+
+
+class _Bookmark(Struct):
+    """An object with nothing in it but the version that the watch has come to."""
+
+    metadata: _Version
+
+
 class PodSink(Protocol):
     """Who is told of Pods."""
 
@@ -47,6 +57,7 @@ class PodSink(Protocol):
 
 _EVENTS: Final = json.Decoder(_Event)
 _POD: Final = json.Decoder(Pod)
+_BOOKMARK: Final = json.Decoder(_Bookmark)
 
 
 class PodInformer:
@@ -99,11 +110,13 @@ class PodInformer:
     def _take(self, event: _Event) -> None:
         if event.type == "ERROR":
             raise _watch_error(json.decode(event.object))
+        self._version = _BOOKMARK.decode(event.object).metadata.resource_version
+        if event.type == "BOOKMARK":
+            return
         pod = _POD.decode(event.object)
-        self._version = pod.metadata.resource_version
         if event.type == "DELETED":
             self._sink.gone(pod)
-        elif event.type != "BOOKMARK":
+        else:
             self._sink.seen(pod)
 
     def _lost(self, error: Exception) -> None:
