@@ -76,12 +76,7 @@ def _kind(status: int, reason: str) -> type[ApiError]:
         return AlreadyExistsError if reason == "AlreadyExists" else ConflictError
     if status >= _SERVER_SIDE:
         return UnavailableError
-    known: dict[int, type[ApiError]] = {
-        _NOT_FOUND: NotFoundError,
-        _GONE: GoneError,
-        _THROTTLED: ThrottledError,
-    }
-    return known.get(status, RefusedError)
+    return _KINDS.get(status, RefusedError)
 
 
 _KINDS: Final[dict[int, type[ApiError]]] = {
