@@ -21,6 +21,8 @@ from bernstein_operator.decisions.plan import Action, DeletePod, StopPod
 
 RUN_GONE_GRACE: Final = timedelta(seconds=60)
 """So long agents of a run that was deleted go on, in case it is applied again at once."""
+OUTLIVE_AGENT: Final = timedelta(seconds=10)
+"""So long after its agent a Pod may go on: kubelets report the Pod's end a moment after the container's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,10 @@ def _urge(pod: Pod, *, now: datetime) -> Ending:
 def _end_stray(pod: Pod, *, now: datetime) -> Ending:
     if pod.stop_class or pod.metadata.deletion_timestamp:
         return _urge(pod, now=now)
-    if pod.ended:
-        return Ending((StopPod(pod, AttemptReason.COMPLETED),))
-    return Ending((DeletePod(pod),))
+    done = pod.agent.terminated
+    if not done:
+        return Ending((DeletePod(pod),))
+    leave_until = done.finished_at + OUTLIVE_AGENT if done.finished_at else now
+    if now < leave_until:
+        return Ending(moments=(leave_until,))
+    return Ending((StopPod(pod, AttemptReason.COMPLETED),))

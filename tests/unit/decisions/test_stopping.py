@@ -82,7 +82,8 @@ def test_a_pod_that_was_told_to_end_is_urged_once_it_is_lost(
     [
         pytest.param(live(name="late"), "delete", id="one that turned up late"),
         pytest.param(pod(name="late", node=""), "delete", id="one that no node has"),
-        pytest.param(live(name="late", agent=terminated()), "stop", id="one whose agent is done"),
+        pytest.param(live(name="late", agent=terminated(end=90)), "stop", id="one that outlives its agent"),
+        pytest.param(live(name="late", agent=terminated(end=91)), None, id="one whose agent has just ended"),
         pytest.param(live(name="late", deleted=500), None, id="one that is being deleted"),
         pytest.param(pod(name="late", phase="Failed"), None, id="one that ended"),
         pytest.param(live(), None, id="the open attempt's own"),
