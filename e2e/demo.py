@@ -1,0 +1,195 @@
+"""The quickstart on a real cluster: `make demo`.
+
+Brings up or finds a cluster, installs the operator, applies what `examples/` holds, and shows the tasks
+whenever one of them changes. Whatever it shows is what a user's own kubectl would; its exit code is 0 only
+if the run succeeded and the code of its tasks was really put together.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from e2e.cluster import ClusterError, up
+from e2e.cluster.progress import say
+from e2e.images import ROOT, build
+from e2e.release import Release
+
+EXAMPLES = ROOT / "examples"
+NAMESPACE = "bernstein-demo"
+RUN = "quickstart"
+REPOSITORY = "/srv/git/calculator.git"
+MERGED, PARTS = "engine", ("parser", "evaluator")
+"""The task that depends on others' code, and those others."""
+
+_EXAMPLE_IMAGE = "bernstein-agent:0.1.0"
+_PATIENCE_SECONDS = 170
+_LOOK_SECONDS = 0.5
+_ENDED = ("Succeeded", "Failed", "Cancelled")
+
+Manifest: TypeAlias = dict[str, Any]
+
+
+class DemoError(Exception):
+    """The demo didn't end as it should; the text says how."""
+
+
+@dataclass
+class Demo:
+    """The demo on one cluster; `show` takes each piece of output, `clock` gives monotonic seconds."""
+
+    release: Release
+    show: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+
+    def run(self) -> None:
+        """Do all of it; DemoError if the run doesn't succeed or its branches don't hold what they should."""
+        self._apply()
+        phase = self._follow()
+        self._tables()
+        if phase != "Succeeded":
+            self._explain()
+            raise DemoError(f"the run ended as {phase or 'nothing'}, not as Succeeded")
+        self._branches()
+
+    # --- acting ---------------------------------------------------------------------------------------
+
+    def _apply(self) -> None:
+        say("applying examples/git-server.yaml and examples/quickstart.yaml")
+        self._kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s")
+        server = (EXAMPLES / "git-server.yaml").read_text()
+        server = server.replace(_EXAMPLE_IMAGE, self.release.images.agent.ref)
+        self._kubectl("apply", "--filename=-", text=server)
+        self._kubectl(
+            "wait", f"--namespace={NAMESPACE}", "--for=condition=Ready", "pod/git-server", "--timeout=60s"
+        )
+        self._kubectl("apply", f"--filename={EXAMPLES / 'quickstart.yaml'}")
+
+    def _follow(self) -> str:
+        """Show the tasks whenever one changes; return the run's last phase."""
+        shown: object = None
+        while True:
+            run = self._object("bernsteinrun", RUN)
+            tasks = self._objects("agenttasks")
+            outline = [_outline(task) for task in tasks]
+            if outline != shown:
+                self._show_tasks()
+                shown = outline
+            phase = str(run.get("status", {}).get("phase", ""))
+            if phase in _ENDED or self.clock() - self._began > _PATIENCE_SECONDS:
+                return phase
+            time.sleep(_LOOK_SECONDS)
+
+    # --- showing --------------------------------------------------------------------------------------
+
+    def _show_tasks(self) -> None:
+        self.show(f"\n--- {self.clock() - self._began:.0f} s\n{self._get('agenttasks')}")
+
+    def _tables(self) -> None:
+        self.show(f"\n--- the run\n{self._get('bernsteinruns', '--output=wide')}")
+        self.show(f"\n--- its tasks\n{self._get('agenttasks', '--output=wide')}")
+        self.show("\n--- its events")
+        for event in sorted(self._objects("events.events.k8s.io"), key=_moment):
+            about = event["regarding"]
+            if about["kind"] in ("BernsteinRun", "AgentTask"):
+                self.show(f"{event['type']:8}{event['reason']:18}{about['name']:26}{event['note']}")
+
+    def _branches(self) -> None:
+        """Show what was pushed; DemoError if the merged branch lacks a commit of its parts."""
+        self.show(f"\n--- branches in the git server\n{self._git('branch', '--list', '--verbose')}")
+        branches = {
+            task["spec"]["name"]: _last_attempt(task)["branch"] for task in self._objects("agenttasks")
+        }
+        log = self._git("log", "--graph", "--format=%h %an: %s", branches[MERGED])
+        self.show(f"\n--- {branches[MERGED]}, which was put together from {' and '.join(PARTS)}\n{log}")
+        for part in PARTS:
+            # Ends with 1, which is an error here, unless the first is an ancestor of the second.
+            self._git("merge-base", "--is-ancestor", branches[part], branches[MERGED])
+            commit = self._git("rev-parse", "--short", branches[part])
+            self.show(f"{branches[MERGED]} holds {commit} of {branches[part]}")
+
+    def _explain(self) -> None:
+        """Show everything about the tasks that didn't succeed, or about the run where there is none."""
+        for task in self._culprits():
+            name = task["metadata"]["name"]
+            self.show(f"\n--- {name}\n{self._ask('describe', 'agenttask', name)}")
+            pod = _last_attempt(task).get("podName")
+            if pod:
+                self.show(f"\n--- log of {pod}\n{self._ask('logs', pod, '--all-containers', '--prefix')}")
+        self.show(f"\n--- the run\n{self._ask('describe', 'bernsteinrun', RUN)}")
+        self.show(f"\n--- the operator's log\n{self.release.logs(lines=50)}")
+
+    def _culprits(self) -> Iterator[Manifest]:
+        """Yield the tasks that failed, or else those that are under way."""
+        tasks = self._objects("agenttasks")
+        failed = [task for task in tasks if task["status"]["phase"] == "Failed"]
+        yield from failed or (task for task in tasks if task["status"]["phase"] == "Running")
+
+    # --- asking ---------------------------------------------------------------------------------------
+
+    def _kubectl(self, *arguments: str, text: str = "") -> str:
+        return self.release.kubectl.run(*arguments, text=text)
+
+    def _ask(self, *arguments: str) -> str:
+        return self.release.kubectl.ask(*arguments, f"--namespace={NAMESPACE}")
+
+    def _get(self, *arguments: str) -> str:
+        return self._kubectl("get", *arguments, f"--namespace={NAMESPACE}").rstrip()
+
+    def _object(self, kind: str, name: str) -> Manifest:
+        found: Manifest = json.loads(self._get(kind, name, "--output=json"))
+        return found
+
+    def _objects(self, kind: str) -> list[Manifest]:
+        items: list[Manifest] = json.loads(self._get(kind, "--output=json"))["items"]
+        return items
+
+    def _git(self, *arguments: str) -> str:
+        command = ("git", f"--git-dir={REPOSITORY}", *arguments)
+        return self._kubectl("exec", f"--namespace={NAMESPACE}", "git-server", "--", *command).rstrip()
+
+
+def _outline(task: Manifest) -> tuple[object, ...]:
+    """Return what a change of is worth showing."""
+    status = task["status"]
+    waiting = [one["reason"] for one in status.get("conditions", ()) if one["status"] == "False"]
+    return task["metadata"]["name"], status["phase"], status.get("attempt"), waiting
+
+
+def _last_attempt(task: Manifest) -> Manifest:
+    attempts: list[Manifest] = task["status"].get("attempts") or [{}]
+    return attempts[-1]
+
+
+def _moment(event: Manifest) -> tuple[str, int]:
+    """Return when it happened; what happened in the same second is ordered by when it was told."""
+    return str(event["eventTime"] or ""), int(event["metadata"]["resourceVersion"])
+
+
+def main() -> int:
+    """Run the demo; 0, or 1 with the reason on stderr."""
+    try:
+        cluster = up()
+        images = build(prefix=cluster.image_prefix)
+        images.load_into(cluster)
+        release = Release(cluster, images)
+        say("installing the operator")
+        release.install()
+        Demo(release, lambda text: print(text, flush=True)).run()
+    except (ClusterError, DemoError) as error:
+        say(f"error: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted; `make demo` begins anew, `make cluster-down` takes the cluster away")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
