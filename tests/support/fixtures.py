@@ -8,7 +8,7 @@ and ``operator`` (running, watching the test's namespace, through the proxy). No
 
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -117,6 +117,9 @@ def start_operator(
     started: list[OperatorProcess] = []
 
     def start(*, wait: bool = True, **environment: str) -> OperatorProcess:
+        own_ceiling = environment.get("BERNSTEIN_MAX_AGENTS", "")
+        if own_ceiling.isdecimal():
+            recorder.limits = replace(recorder.limits, operator_ceiling=int(own_ceiling))
         operator = OperatorProcess(
             kubeconfig=proxy.kubeconfig,
             log=tmp_path / f"operator-{len(started) + 1}.log",

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from urllib.error import HTTPError, URLError
+from urllib.error import URLError
 from urllib.request import urlopen
 
 from e2e.cluster.process import dies_with_parent
@@ -83,12 +83,8 @@ class OperatorProcess:
 
     def http(self, path: str) -> tuple[int, str]:
         """Return status and body of the operator's own endpoint (/healthz, /readyz, /metrics)."""
-        try:
-            return _fetch(f"http://127.0.0.1:{self.port}{path}")
-        except HTTPError:
-            raise
-        except URLError:  # it listens on all addresses, and a free port may be another one for IPv6
-            return _fetch(f"http://[::1]:{self.port}{path}")
+        with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            return answer.status, answer.read().decode()
 
     @property
     def port(self) -> int:
@@ -162,11 +158,6 @@ class OperatorProcess:
             return bool(self.port) and self.http("/readyz")[0] == 200
         except (URLError, ConnectionError, TimeoutError):
             return False
-
-
-def _fetch(url: str) -> tuple[int, str]:
-    with urlopen(url, timeout=5) as answer:
-        return answer.status, answer.read().decode()
 
 
 def _environment(kubeconfig: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ from tests.support.attribution import TaskKey
 from tests.support.audit import AuditLog, assert_same_counts
 from tests.support.builders import hand_profile, make_run, make_task
 from tests.support.faults import Action, BlackHole, DelayEvents, Drop, Rule
+from tests.support.fixtures import StartOperator
 from tests.support.kube import Kube, Manifest, eventually
 from tests.support.operator import OperatorProcess
 from tests.support.pods import live_pods, set_pod_running, succeed, wait_pod
@@ -152,6 +153,23 @@ def _run_until_live(kube: Kube, count: int) -> None:
         return len(live) == count
 
     eventually(as_many, what=f"{count} live Pods")
+
+
+def test_conc_3_the_operators_own_ceiling_binds_every_run(
+    kube: Kube, start_operator: StartOperator, recorder: PodRecorder
+) -> None:
+    start_operator(BERNSTEIN_MAX_AGENTS="2")
+    assert recorder.limits.operator_ceiling == 2
+    kube.create(make_run(max_agents=5))
+    for index in range(4):
+        kube.create(make_task(f"t{index}"))
+    _run_until_live(kube, 2)
+    holds_for(2, lambda: len(live_pods(kube)) == 2, what="two live Pods under the operator's ceiling 2")
+    first = {pod["metadata"]["name"] for pod in live_pods(kube)}
+    for name in first:
+        succeed(kube, kube.get("pods", name))
+    eventually(lambda: not first & {pod["metadata"]["name"] for pod in live_pods(kube)}, what="the end")
+    _run_until_live(kube, 2)
 
 
 def test_conc_a_plain_task_costs_four_writes(
