@@ -8,6 +8,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 
 _BLOCK: Final = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE: Final = re.compile(r"`[^`\n]+`")
 _LINK: Final = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _HEADING: Final = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 
@@ -35,7 +36,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 def links(text: str) -> Iterator[tuple[str, str]]:
     """Yield path and fragment of every link to a file of the repository."""
-    for found in _LINK.finditer(_BLOCK.sub("", text)):
+    for found in _LINK.finditer(_CODE.sub("", _BLOCK.sub("", text))):
         if "://" not in found["target"]:
             path, _, fragment = found["target"].partition("#")
             yield path, fragment
