@@ -201,7 +201,7 @@ class RunReason(StrEnum):
     AT_CEILING = "AtCeiling"
     """As many agents are live as may be; work is queued."""
     CEILING_ZERO = "CeilingZero"
-    """concurrency.maxAgents is 0: nothing starts."""
+    """The ceiling is 0, by concurrency.maxAgents or the operator's own limit: nothing starts."""
     SUSPENDED = "Suspended"
     """spec.suspend: nothing new starts; live agents go on."""
     DRAINING = "Draining"

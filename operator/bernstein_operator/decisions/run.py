@@ -110,7 +110,8 @@ def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
     if not more and not sum(snapshot.phases.values()):
         return Standing(RunReason.NO_TASKS, "The run has no task yet; it doesn't end without one.")
     if ceiling == 0:
-        return Standing(RunReason.CEILING_ZERO, "concurrency.maxAgents is 0: nothing starts.")
+        text = "The ceiling is 0, by concurrency.maxAgents or the operator's own limit: nothing starts."
+        return Standing(RunReason.CEILING_ZERO, text)
     if snapshot.waiting and snapshot.live >= ceiling:
         return Standing(RunReason.AT_CEILING, f"All {ceiling} slots are held; further tasks queue.")
     return Standing(RunReason.TASKS_ACTIVE, "")
