@@ -238,3 +238,16 @@ def run_snapshot(of: RunObject | None = None, **facts: Any) -> RunSnapshot:
 def reasons(conditions: Any) -> Mapping[str, tuple[str, str]]:
     """Return status and reason of each condition by its type."""
     return {str(one.type): (str(one.status), one.reason) for one in conditions}
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """Return what a server makes of a merge patch, word for word as RFC 7386 has it."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result

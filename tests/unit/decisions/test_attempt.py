@@ -34,10 +34,11 @@ from tests.unit.objects import (
     waiting,
 )
 
+NEW = status()
 SPEC = effective(startTimeoutSeconds=100, timeoutSeconds=60)
 
 
-def begun(before: AgentTaskStatus = status(), *, now: float = 5) -> AgentTaskStatus:
+def begun(before: AgentTaskStatus = NEW, *, now: float = 5) -> AgentTaskStatus:
     return begin(task(status=before), SPEC, now=at(now))
 
 
@@ -62,7 +63,7 @@ def test_the_last_ten_attempts_are_kept() -> None:
 
 @pytest.mark.parametrize(
     "before",
-    [status(), status(attempt(1, end_time=at(1)), first_admitted_time=at(0))],
+    [NEW, status(attempt(1, end_time=at(1)), first_admitted_time=at(0))],
     ids=["the first attempt", "a further attempt"],
 )
 def test_a_refused_attempt_leaves_no_trace(before: AgentTaskStatus) -> None:
@@ -130,7 +131,7 @@ def test_an_end_without_a_result_keeps_the_earlier_summary_and_spend() -> None:
 def end(seen: Pod | None, *, gone: bool = False, now: float = 20, **known: Any) -> str | None:
     sighting = Sighting(seen, gone=gone) if seen else None
     found = find_end(attempt(**known), sighting, effective=SPEC, has_repository=False, now=at(now))
-    return found and f"{found.outcome.result_class} {found.outcome.reason}"
+    return f"{found.outcome.result_class} {found.outcome.reason}" if found else None
 
 
 @pytest.mark.parametrize(
@@ -142,21 +143,27 @@ def end(seen: Pod | None, *, gone: bool = False, now: float = 20, **known: Any) 
         pytest.param(end(pod()), None, id="it waits"),
         pytest.param(end(pod(phase="Running", agent=running())), None, id="it runs"),
         pytest.param(
-            end(pod(phase="Running", agent=terminated(1))), "agent ResultMissing", id="its agent ended in a Pod that runs on"
+            end(pod(phase="Running", agent=terminated(1))),
+            "agent ResultMissing",
+            id="its agent ended in a Pod that runs on",
         ),
         pytest.param(end(pod(agent=waiting("ErrImagePull"))), None, id="a pull that may work yet"),
         pytest.param(end(pod(agent=waiting("ImagePullBackOff"))), None, id="a pull that is tried again"),
         pytest.param(
-            end(pod(agent=waiting("InvalidImageName"))), "contract ImageImpossible", id="an image name that is none"
+            end(pod(agent=waiting("InvalidImageName"))),
+            "contract ImageImpossible",
+            id="an image name that is none",
         ),
         pytest.param(
-            end(pod(runner=waiting("ErrImageNeverPull"))), "contract ImageImpossible", id="an image never to be pulled"
+            end(pod(runner=waiting("ErrImageNeverPull"))),
+            "contract ImageImpossible",
+            id="an image never to be pulled",
         ),
         pytest.param(end(pod(), now=99.999), None, id="a moment before its start timeout"),
         pytest.param(end(pod(), now=100), "transient StartTimeout", id="exactly at its start timeout"),
         pytest.param(end(pod(phase="Running", agent=running(99)), now=120), None, id="started just in time"),
     ],
-)  # fmt: skip
+)
 def test_whether_and_how_an_attempt_ended(found: str | None, wanted: str | None) -> None:
     assert found == wanted
 

@@ -165,51 +165,73 @@ def test_an_eviction_without_statuses_invents_no_exit_code() -> None:
         pytest.param(ended(1, stop="RunGone", end=62), "cancelled", "RunGone", id="its run is gone"),
         pytest.param(ended(1, stop="Cancelled", end=9), "cancelled", "Cancelled", id="a cancel"),
         pytest.param(
-            ended(0, said(MINE), stop="deadline", start=1, end=60), "success", "Completed",
+            ended(0, said(MINE), stop="deadline", start=1, end=60),
+            "success",
+            "Completed",
             id="success a second before the limit",
         ),
         pytest.param(
-            ended(0, said(MINE), stop="deadline", start=1, end=61), "deadline", "DeadlineExceeded",
+            ended(0, said(MINE), stop="deadline", start=1, end=61),
+            "deadline",
+            "DeadlineExceeded",
             id="success exactly at the limit",
         ),
         pytest.param(
-            ended(1, said(MINE, "business"), stop="deadline", start=1, end=60), "business", "ItSaysSo",
+            ended(1, said(MINE, "business"), stop="deadline", start=1, end=60),
+            "business",
+            "ItSaysSo",
             id="a failure of its own a second before the limit",
         ),
         pytest.param(
-            ended(1, said(MINE, "disruption"), stop="deadline", start=1, end=60), "deadline", "DeadlineExceeded",
+            ended(1, said(MINE, "disruption"), stop="deadline", start=1, end=60),
+            "deadline",
+            "DeadlineExceeded",
             id="the runner's word that it was asked to stop",
         ),
         pytest.param(
-            ended(1, said(MINE, "deadline"), stop="deadline", end=62), "deadline", "DeadlineExceeded",
+            ended(1, said(MINE, "deadline"), stop="deadline", end=62),
+            "deadline",
+            "DeadlineExceeded",
             id="the runner and the operator agree",
         ),
         pytest.param(
-            ended(0, said(MINE), stop="Cancelled", end=9), "success", "Completed",
+            ended(0, said(MINE), stop="Cancelled", end=9),
+            "success",
+            "Completed",
             id="success just as it was cancelled",
         ),
         pytest.param(
-            ended(137, stop="deadline", end=62, why="Error", reason="DeadlineExceeded"), "deadline",
-            "DeadlineExceeded", id="the kubelet's word beside the operator's",
+            ended(137, stop="deadline", end=62, why="Error", reason="DeadlineExceeded"),
+            "deadline",
+            "DeadlineExceeded",
+            id="the kubelet's word beside the operator's",
         ),
         pytest.param(
-            ended(137, stop="Cancelled", end=62, reason="DeadlineExceeded"), "cancelled", "Cancelled",
+            ended(137, stop="Cancelled", end=62, reason="DeadlineExceeded"),
+            "cancelled",
+            "Cancelled",
             id="the annotation decides, not the kubelet's reason",
         ),
         pytest.param(
-            ended(137, end=62, reason="DeadlineExceeded"), "deadline", "DeadlineExceeded",
+            ended(137, end=62, reason="DeadlineExceeded"),
+            "deadline",
+            "DeadlineExceeded",
             id="the kubelet's clock alone, after a start",
         ),
         pytest.param(
-            pod(phase="Failed", reason="DeadlineExceeded"), "transient", "StartTimeout",
+            pod(phase="Failed", reason="DeadlineExceeded"),
+            "transient",
+            "StartTimeout",
             id="the kubelet's clock alone, before any start",
         ),
         pytest.param(
-            ended(0, said(MINE), end=60, reason="DeadlineExceeded"), "success", "Completed",
+            ended(0, said(MINE), end=60, reason="DeadlineExceeded"),
+            "success",
+            "Completed",
             id="the kubelet's clock after a result in time",
         ),
     ],
-)  # fmt: skip
+)
 def test_who_stopped_it(seen: Pod, result_class: str, reason: str) -> None:
     found = outcome(seen)
     assert (found.result_class, found.reason) == (result_class, reason)
@@ -250,4 +272,4 @@ def test_success_in_a_repository_means_a_commit(before: str, after: str | None, 
 def test_the_end_is_when_the_container_ended_and_not_when_it_was_seen() -> None:
     assert outcome(ended(1, end=33)).ended_at == at(33)
     assert outcome(pod(phase="Failed"), gone=True).ended_at == at(100)
-    assert T0 < at(33)
+    assert at(33) > T0

@@ -29,7 +29,7 @@ def test_the_refusals_are_told_apart(message: str, reason: str) -> None:
 
 
 def test_a_namespace_without_its_account_yet_is_only_asked_again() -> None:
-    text = 'pods "t" is forbidden: error looking up service account ns/default: serviceaccount "default" not found'
+    text = 'pods "t" is forbidden: error looking up service account ns/default: not found'
     assert refusal_of(text) is None
 
 

@@ -14,14 +14,15 @@ from tests.unit.objects import T0
 
 POLICY = EffectiveRetry(limit=2, backoff_seconds=30, max_backoff_seconds=300)
 TENTH = 0.1
+NONE_YET = Counters()
 
 
-def step(result: ResultClass, *, before: Counters = Counters(), limit: int = 2) -> Retry | GiveUp:
+def step(result: ResultClass, *, before: Counters = NONE_YET, limit: int = 2) -> Retry | GiveUp:
     policy = EffectiveRetry(limit=limit, backoff_seconds=30, max_backoff_seconds=300)
     return next_step(1, result, before=before, policy=policy, task_uid="t-uid", now=T0)
 
 
-def wait(result: ResultClass, before: Counters = Counters()) -> float:
+def wait(result: ResultClass, before: Counters = NONE_YET) -> float:
     following = step(result, before=before, limit=100)
     assert isinstance(following, Retry)
     return (following.at - T0).total_seconds()

@@ -32,61 +32,112 @@ def stored(decision: RunDecision, **options: Any) -> RunObject:
     [
         pytest.param(run(), {}, "Pending", "NoTasks", id="no task at all"),
         pytest.param(run(tasks=TWO_TASKS), {}, "Pending", "TasksActive", id="tasks that are yet to be made"),
-        pytest.param(run(), {"phases": {PENDING: 1}, "waiting": 1}, "Pending", "TasksActive", id="not started"),
+        pytest.param(
+            run(), {"phases": {PENDING: 1}, "waiting": 1}, "Pending", "TasksActive", id="not started"
+        ),
         pytest.param(
             run(), {"phases": {PENDING: 1}, "live": 1}, "Running", "TasksActive", id="its first slot is held"
         ),
         pytest.param(
-            run(max_agents=1), {"phases": {PENDING: 2}, "live": 1, "waiting": 1}, "Running", "AtCeiling",
+            run(max_agents=1),
+            {"phases": {PENDING: 2}, "live": 1, "waiting": 1},
+            "Running",
+            "AtCeiling",
             id="as many as may be live are, and work queues",
         ),
         pytest.param(
-            run(max_agents=1), {"phases": {RUNNING: 1}, "live": 1}, "Running", "TasksActive",
+            run(max_agents=1),
+            {"phases": {RUNNING: 1}, "live": 1},
+            "Running",
+            "TasksActive",
             id="as many as may be live are, and nothing queues",
         ),
         pytest.param(
-            run(max_agents=0), {"phases": {PENDING: 1}, "waiting": 1}, "Pending", "CeilingZero", id="ceiling zero"
+            run(max_agents=0),
+            {"phases": {PENDING: 1}, "waiting": 1},
+            "Pending",
+            "CeilingZero",
+            id="ceiling zero",
         ),
         pytest.param(
-            run(max_agents=3), {"phases": {PENDING: 1}, "operator_limit": 0}, "Pending", "CeilingZero",
+            run(max_agents=3),
+            {"phases": {PENDING: 1}, "operator_limit": 0},
+            "Pending",
+            "CeilingZero",
             id="the operator allows none",
         ),
         pytest.param(
-            run(tasks=TWO_TASKS), {"refused": "b: no"}, "Pending", "TaskCreationRefused", id="a refused inline task"
+            run(tasks=TWO_TASKS),
+            {"refused": "b: no"},
+            "Pending",
+            "TaskCreationRefused",
+            id="a refused inline task",
         ),
         pytest.param(run(suspend=True), {"phases": {PENDING: 1}}, "Paused", "Suspended", id="suspended"),
         pytest.param(
-            run(suspend=True), {"phases": {RUNNING: 1}, "live": 1}, "Paused", "Suspended", id="suspended and live"
+            run(suspend=True),
+            {"phases": {RUNNING: 1}, "live": 1},
+            "Paused",
+            "Suspended",
+            id="suspended and live",
         ),
         pytest.param(run(), {"phases": DONE}, "Succeeded", "AllSucceeded", id="all succeeded"),
-        pytest.param(run(suspend=True), {"phases": DONE}, "Succeeded", "AllSucceeded", id="suspended and done"),
+        pytest.param(
+            run(suspend=True), {"phases": DONE}, "Succeeded", "AllSucceeded", id="suspended and done"
+        ),
         pytest.param(
             run(), {"phases": DONE, "live": 1}, "Running", "TasksActive", id="all succeeded, a Pod still ends"
         ),
         pytest.param(
-            run(tasks=TWO_TASKS), {"phases": DONE}, "Pending", "TasksActive", id="done, with tasks yet to be made"
+            run(tasks=TWO_TASKS),
+            {"phases": DONE},
+            "Pending",
+            "TasksActive",
+            id="done, with tasks yet to be made",
         ),
         pytest.param(run(), {"phases": {SUCCEEDED: 1, FAILED: 1}}, "Failed", "TasksFailed", id="one failed"),
-        pytest.param(run(), {"phases": {FAILED: 1, PENDING: 1}}, "Pending", "TasksActive", id="one can still move"),
+        pytest.param(
+            run(), {"phases": {FAILED: 1, PENDING: 1}}, "Pending", "TasksActive", id="one can still move"
+        ),
         pytest.param(
             run(), {"phases": {FAILED: 1, BLOCKED: 3}}, "Failed", "TasksFailed", id="the rest is blocked"
         ),
         pytest.param(
-            run(), {"phases": {SUCCEEDED: 1, PENDING: 2}, "stuck": 2}, "Failed", "TasksFailed",
+            run(),
+            {"phases": {SUCCEEDED: 1, PENDING: 2}, "stuck": 2},
+            "Failed",
+            "TasksFailed",
             id="the rest is invalid or a cycle",
         ),
         pytest.param(
-            run(), {"phases": {PENDING: 2}, "stuck": 1}, "Pending", "TasksActive", id="one is invalid, one is not"
-        ),
-        pytest.param(run(), {"phases": {CANCELLED: 2}}, "Failed", "TasksFailed", id="every task was cancelled"),
-        pytest.param(
-            run(cancel="true"), {"phases": {RUNNING: 1}, "live": 1}, "Draining", "Draining", id="cancelled and live"
-        ),
-        pytest.param(
-            run(cancel="true"), {"phases": {PENDING: 1}}, "Draining", "Draining", id="cancelled, one not settled yet"
+            run(),
+            {"phases": {PENDING: 2}, "stuck": 1},
+            "Pending",
+            "TasksActive",
+            id="one is invalid, one is not",
         ),
         pytest.param(
-            run(cancel="true"), {"phases": {CANCELLED: 1}, "live": 1}, "Draining", "Draining",
+            run(), {"phases": {CANCELLED: 2}}, "Failed", "TasksFailed", id="every task was cancelled"
+        ),
+        pytest.param(
+            run(cancel="true"),
+            {"phases": {RUNNING: 1}, "live": 1},
+            "Draining",
+            "Draining",
+            id="cancelled and live",
+        ),
+        pytest.param(
+            run(cancel="true"),
+            {"phases": {PENDING: 1}},
+            "Draining",
+            "Draining",
+            id="cancelled, one not settled yet",
+        ),
+        pytest.param(
+            run(cancel="true"),
+            {"phases": {CANCELLED: 1}, "live": 1},
+            "Draining",
+            "Draining",
             id="cancelled, a Pod still ends",
         ),
         pytest.param(
@@ -94,19 +145,31 @@ def stored(decision: RunDecision, **options: Any) -> RunObject:
         ),
         pytest.param(run(cancel="true"), {}, "Cancelled", "Cancelled", id="cancelled before any task"),
         pytest.param(
-            run(cancel="true", suspend=True), {"phases": {PENDING: 1}}, "Draining", "Draining",
+            run(cancel="true", suspend=True),
+            {"phases": {PENDING: 1}},
+            "Draining",
+            "Draining",
             id="a cancel outranks a pause",
         ),
-        pytest.param(run(cancel="yes"), {"phases": {PENDING: 1}}, "Pending", "TasksActive", id="cancel: only true"),
         pytest.param(
-            run(status={"phase": "Succeeded"}, cancel="true"), {"phases": DONE}, "Succeeded", "Succeeded",
+            run(cancel="yes"), {"phases": {PENDING: 1}}, "Pending", "TasksActive", id="cancel: only true"
+        ),
+        pytest.param(
+            run(status={"phase": "Succeeded"}, cancel="true"),
+            {"phases": DONE},
+            "Succeeded",
+            "Succeeded",
             id="a cancel after the end",
         ),
         pytest.param(
-            run(status={"phase": "Failed"}), {"phases": {PENDING: 1}}, "Failed", "Failed", id="a task after the end"
+            run(status={"phase": "Failed"}),
+            {"phases": {PENDING: 1}},
+            "Failed",
+            "Failed",
+            id="a task after the end",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_phase_of_a_run(of: RunObject, facts: dict[str, Any], phase: str, reason: str) -> None:
     decision = decide(of, **facts)
     assert decision.status.phase == phase

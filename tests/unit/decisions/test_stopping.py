@@ -61,7 +61,9 @@ def test_agents_of_a_deleted_run_are_stopped_after_a_grace(now: float, stopped: 
     ("now", "seen", "action"),
     [
         pytest.param(100, live(stop="deadline", stopped=70), None, id="asked, within its grace"),
-        pytest.param(139.999, live(stop="deadline", stopped=70), None, id="asked, a moment before it is lost"),
+        pytest.param(
+            139.999, live(stop="deadline", stopped=70), None, id="asked, a moment before it is lost"
+        ),
         pytest.param(140, live(stop="deadline", stopped=70), "delete", id="asked, and lost"),
         pytest.param(71, live(stop="deadline", stopped=70, node=""), "delete", id="asked, and on no node"),
         pytest.param(100, live(deleted=80), None, id="terminating, within its time"),
@@ -69,7 +71,7 @@ def test_agents_of_a_deleted_run_are_stopped_after_a_grace(now: float, stopped: 
         pytest.param(140, live(deleted=80), "force", id="terminating, and lost"),
         pytest.param(100, live(stop="deadline"), "delete", id="asked, and the moment was damaged"),
     ],
-)  # fmt: skip
+)
 def test_a_pod_that_was_told_to_end_is_urged_once_it_is_lost(
     now: float, seen: Pod, action: str | None
 ) -> None:

@@ -341,7 +341,7 @@ def test_a_cancel_ends_a_task_that_has_no_pod(before: AgentTaskStatus, of_run: b
 
 @pytest.mark.parametrize("facts", [{"name_taken_by": "older"}, {"cycle": ("t", "u")}, {"profile": None}])
 def test_a_cancel_ends_a_task_that_could_never_start(facts: dict[str, Any]) -> None:
-    assert on(snapshot(**BY_RUN, **facts)).status.phase is TaskPhase.CANCELLED
+    assert on(snapshot(task(), run=run(cancel="true"), **facts)).status.phase is TaskPhase.CANCELLED
 
 
 def test_a_cancel_outranks_a_pause() -> None:
@@ -402,8 +402,12 @@ def test_a_dependencys_commit_is_kept_for_the_attempts() -> None:
 
 def test_a_task_that_ended_counts_as_finished_once_its_run_has_ended() -> None:
     blocked = on(snapshot(dependencies=(Dependency("a", uid="a-uid", phase=TaskPhase.FAILED),)))
-    ended = on(snapshot(stored(blocked), run=run(status={"phase": "Failed"}), dependencies=(
-        Dependency("a", uid="a-uid", phase=TaskPhase.FAILED),
-    )))  # fmt: skip
+    ended = on(
+        snapshot(
+            stored(blocked),
+            run=run(status={"phase": "Failed"}),
+            dependencies=(Dependency("a", uid="a-uid", phase=TaskPhase.FAILED),),
+        )
+    )
     assert "Finished" not in reasons(blocked.status.conditions)
     assert reasons(ended.status.conditions)["Finished"] == ("True", "BlockedByFailure")

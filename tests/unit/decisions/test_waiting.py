@@ -13,6 +13,7 @@ from bernstein_operator.decisions.dependencies import Verdict
 from bernstein_operator.decisions.waiting import Gate, first_gate, invalid_gate
 from tests.unit.objects import at, effective, pod, profile, run, snapshot, status, task
 
+NEW = status()
 OPEN = Verdict()
 ENDED_RUN = run(status={"phase": "Failed"})
 WAITS = Verdict(waits_for=("a", "b"), unknown=("b",), until=at(60))
@@ -22,7 +23,7 @@ INVALID_PROFILE = profile(adapter="command")
 def gate(
     seen: TaskSnapshot,
     *,
-    before: AgentTaskStatus = status(),
+    before: AgentTaskStatus = NEW,
     spec: EffectiveTask | None = None,
     verdict: Verdict = OPEN,
 ) -> Gate | None:
@@ -45,7 +46,7 @@ def told(*shut: dict[str, Any]) -> str | None:
     facts = {key: value for one in shut for key, value in one.items()}
     asked = {key: facts.pop(key) for key in ("verdict", "spec", "before") if key in facts}
     found = gate(replace(snapshot(), **facts), **asked)
-    return found and found.reason
+    return found.reason if found else None
 
 
 @pytest.mark.parametrize(("reason", "facts"), SHUT, ids=[reason for reason, _ in SHUT])
