@@ -11,7 +11,7 @@ class TaskPhase(StrEnum):
     """Where a task stands."""
 
     PENDING = "Pending"
-    """No attempt runs: the task waits for something that the Admitted condition names."""
+    """It waits for what the Admitted condition names; without that condition, for a slot of its run."""
     RUNNING = "Running"
     """The agent container of the current attempt has started."""
     SUCCEEDED = "Succeeded"
@@ -108,7 +108,7 @@ class AdmittedReason(StrEnum):
     QUOTA_EXCEEDED = "QuotaExceeded"
     """A ResourceQuota of the namespace refused the Pod."""
     POD_FORBIDDEN = "PodForbidden"
-    """The API server refused the Pod: Pod Security, an admission policy, or a shape it can't accept."""
+    """Pod Security, a LimitRange or an admission policy refused the Pod; the text says which and why."""
     PERMISSION_MISSING = "PermissionMissing"
     """The operator's own role lacks a verb that the text names."""
     NAMESPACE_TERMINATING = "NamespaceTerminating"
