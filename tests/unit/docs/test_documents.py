@@ -1,5 +1,6 @@
 """Hand-written pages can be followed: links lead somewhere, manifests are valid, numbers are right."""
 
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bernstein_operator.decisions.deadline import LOST_AFTER, TERMINATION_GRACE
 from bernstein_operator.decisions.retry import CAPACITY_PATIENCE, DISRUPTION_LIMIT, backoff
 from bernstein_operator.decisions.stopping import RUN_GONE_GRACE
 from bernstein_operator.decisions.task import TELL_QUEUED_AFTER
+from e2e.cluster.catalogue import TOOLS
 from tests.support.documents import ROOT, anchors, blocks, documents, links, rows
 
 _SPECS: dict[str, type[BaseModel]] = {
@@ -137,6 +139,11 @@ def test_the_rules_that_are_spelt_out_are_the_codes() -> None:
     assert (DISRUPTION_LIMIT, "three lost Pods are forgiven" in text) == (3, True)
     assert (CAPACITY_PATIENCE, "From the eleventh in a row" in text) == (10, True)
     assert (CHECK_SECONDS, "every two to four minutes" in _text("reference/writes.md")) == ((120, 240), True)
+
+
+def test_the_readme_asks_for_the_disk_that_the_builds_take() -> None:
+    gigabytes = ceil(sum(item.disk_mb for item in TOOLS) / 1000)
+    assert f"**{gigabytes} GB of free disk" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_back_offs_holds_for_any_seed() -> None:
