@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 import kopf
+from kubernetes.aio.config import ConfigException
 
 from bernstein_operator import __version__
 from bernstein_operator.api.names import COMPONENT_AGENT, LABEL_COMPONENT, MANAGED_BY
@@ -60,17 +61,23 @@ class Operator:
             settings.http_port, alive=self._alive, ready=self._ready, observe=self._observe
         )
         self._background: list[asyncio.Task[None]] = []
-        self.failed = asyncio.Event()
+        self.failed = False
+        self.over = asyncio.Event()
 
-    async def start(self) -> None:
-        """Start everything; deciding waits until all lists are complete."""
+    async def listen(self) -> None:
+        """Answer probes from now on; OSError where the port is taken."""
         metrics.BUILD_INFO.labels(__version__, platform.python_version()).set(1)
         await self._http.start()
+
+    async def start(self) -> None:
+        """Start everything else; deciding waits until all lists are complete."""
         jobs = [self._sync.run(), self._recorder.run(), *(one.run() for one in self._informers)]
         self._background = [self._spawn(job) for job in (*jobs, self._decide())]
 
     async def stop(self) -> None:
         """Finish the writes that are under way, then stop everything."""
+        # kopf waits for whoever waits for this flag, for seconds if nobody sets it.
+        self.over.set()
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -78,6 +85,9 @@ class Operator:
             await asyncio.wait_for(self._controller.drain(), DRAIN_SECONDS)
         except TimeoutError:
             log.warning("stopped with writes under way")
+
+    async def close(self) -> None:
+        """Give back ports and connections, also after a start that failed."""
         await self._http.stop()
         await self._api.close()
 
@@ -99,7 +109,8 @@ class Operator:
             return
         # None of these ends by itself. A new process is better than one without a part.
         log.critical("a part of the operator died", exc_info=task.exception())
-        self.failed.set()
+        self.failed = True
+        self.over.set()
 
     def _alive(self) -> str:
         waited = clock.monotonic() - self._controller.beat
@@ -120,22 +131,33 @@ class Operator:
 
 async def operate(settings: Settings) -> int:
     """Run until told to stop; returns the exit code."""
-    connection = await connect(settings.kubeconfig)
+    try:
+        connection = await connect(settings.kubeconfig)
+    except ConfigException as error:
+        log.critical("could not start", extra={"error": str(error)})
+        return 1
     operator = Operator(settings, connection)
     registry = kopf.OperatorRegistry()
     listen(registry, operator.world)
     attach(registry, connection, start=operator.start, stop=operator.stop)
     everywhere = settings.namespaces == ("",)
-    await kopf.operator(
-        registry=registry,
-        standalone=True,
-        clusterwide=everywhere,
-        namespaces=() if everywhere else settings.namespaces,
-        stop_flag=operator.failed,
-        # Left to itself, kopf asks for the user's name, and a container's user needs to have none.
-        identity=settings.identity,  # type: ignore[arg-type]  # a NewType that kopf keeps to itself
-    )
-    return 1 if operator.failed.is_set() else 0
+    try:
+        await operator.listen()
+        await kopf.operator(
+            registry=registry,
+            standalone=True,
+            clusterwide=everywhere,
+            namespaces=() if everywhere else settings.namespaces,
+            stop_flag=operator.over,
+            # Left to itself, kopf asks for the user's name, and a container's user needs to have none.
+            identity=settings.identity,  # type: ignore[arg-type]  # a NewType that kopf keeps to itself
+        )
+    except OSError as error:
+        log.critical("could not start", extra={"error": str(error)})
+        return 1
+    finally:
+        await operator.close()
+    return 1 if operator.failed else 0
 
 
 def main(arguments: list[str] | None = None) -> int:

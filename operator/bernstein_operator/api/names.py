@@ -71,9 +71,12 @@ def inline_task_name(*, run: str, task: str) -> str:
     return shorten(f"{run}-{task}", limit=OBJECT_LIMIT)
 
 
-def event_name(*, name: str, uid: str, reason: str, at: datetime) -> str:
-    """Return an event's name, the same for every repeat of one transition, so that a repeat is a 409."""
-    transition = f"{uid}/{reason}/{at.isoformat()}"
+def event_name(*, name: str, uid: str, reason: str, at: datetime, pod: str = "") -> str:
+    """Return an event's name, the same for every repeat of one transition, so that a repeat is a 409.
+
+    ``pod`` keeps two attempts apart that failed within one second: kubelets tell no finer time.
+    """
+    transition = f"{uid}/{reason}/{at.isoformat()}/{pod}"
     return f"{name[:200].rstrip('-.')}.{hashlib.sha256(transition.encode()).hexdigest()[:16]}"
 
 

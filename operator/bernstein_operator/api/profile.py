@@ -23,6 +23,7 @@ _ENV_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _SECRET_KEY: Final = r"^[-._a-zA-Z0-9]+$"  # noqa: S105
 _ONE_LINE: Final = r"^[^<>\x00-\x1f]+$"
 _ONE_VALUE: Final = "set exactly one of value and valueFrom"
+_OWN_NAMES: Final = "HOME, TMPDIR and names that begin with BERNSTEIN_ are the operator's own"
 _COMMAND_IFF: Final = "command belongs to adapter command, and adapter command needs it"
 
 
@@ -81,12 +82,20 @@ class EnvVar(Model):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(rule="has(self.value) != has(self.valueFrom)", message=_ONE_VALUE, field_path=".value"),
+        Rule(
+            rule="!(self.name in ['HOME', 'TMPDIR']) && !self.name.startsWith('BERNSTEIN_')",
+            message=_OWN_NAMES,
+            field_path=".name",
+            reason="FieldValueForbidden",
+        ),
     )
 
     @model_validator(mode="after")
     def _one_value(self) -> Self:
         if (self.value is None) == (self.value_from is None):
             raise ValueError(_ONE_VALUE)
+        if self.name in ("HOME", "TMPDIR") or self.name.startswith("BERNSTEIN_"):
+            raise ValueError(_OWN_NAMES)
         return self
 
 

@@ -93,6 +93,7 @@ class RunSnapshot:
         run: the run itself.
         phases: how many of its tasks stand in each phase; deleted ones count as what they were, or as
             Cancelled where they hadn't succeeded.
+        departed: how many of those were deleted; only the counts in the run's status remember them.
         stuck: how many Pending tasks can't ever start (InvalidSpec, InvalidGraph).
         live: how many slots are held.
         waiting: how many tasks wait for a slot only.
@@ -102,6 +103,7 @@ class RunSnapshot:
 
     run: RunObject
     phases: Mapping[TaskPhase, int] = field(default_factory=dict)
+    departed: int = 0
     stuck: int = 0
     live: int = 0
     waiting: int = 0

@@ -40,7 +40,7 @@ class Notice:
         note: the same for people.
         type: Normal or Warning.
         action: what the operator was doing.
-        pod: the Pod that it is about, where it is about one.
+        pod: the Pod that it is about, where it is about one; part of the event's identity too.
     """
 
     reason: EventReason
@@ -49,6 +49,11 @@ class Notice:
     type: str = NORMAL
     action: str = "Reconcile"
     pod: str = ""
+
+    @property
+    def identity(self) -> tuple[EventReason, datetime, str]:
+        """What tells it from every other event of the same object, and is the same in a repeat."""
+        return self.reason, self.at, self.pod
 
 
 def task_notices(task: TaskObject) -> Iterator[Notice]:
@@ -90,7 +95,9 @@ def event(notice: Notice, *, kind: str, meta: Metadata, instance: str) -> dict[s
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {
-            "name": event_name(name=meta.name, uid=meta.uid, reason=notice.reason, at=notice.at),
+            "name": event_name(
+                name=meta.name, uid=meta.uid, reason=notice.reason, at=notice.at, pod=notice.pod
+            ),
             "namespace": meta.namespace,
         },
         "eventTime": notice.at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
@@ -131,7 +138,8 @@ def _retry_notice(task: TaskObject) -> Iterator[Notice]:
         due = following.intent_time if following else task.status.next_attempt_time
         if failed.end_time and due:
             note = f"Attempt {failed.number + 1} follows attempt {failed.number} ({failed.result_class})."
-            yield Notice(EventReason.RETRY_SCHEDULED, failed.end_time, note, action="Retry")
+            pod = failed.pod_name
+            yield Notice(EventReason.RETRY_SCHEDULED, failed.end_time, note, action="Retry", pod=pod)
 
 
 def _end_notices(task: TaskObject) -> Iterator[Notice]:

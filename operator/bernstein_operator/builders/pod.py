@@ -22,7 +22,6 @@ from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import AGENT_CONTAINER, RUNNER_CONTAINER
 from bernstein_operator.api.profile import (
     AgentProfileSpec,
-    EnvVar,
     ImagePullPolicy,
     Medium,
     Resources,
@@ -50,6 +49,13 @@ _RUNNER_RESOURCES: Final = {
     "requests": {"cpu": "10m", "memory": "32Mi"},
     "limits": {"cpu": "500m", "memory": "128Mi"},
 }
+_PYTHON: Final = ("python3", "-I")
+"""Isolated: what a profile sets for the agent (PYTHONPATH …) must not reach the runner."""
+_OWN_ENV: Final[list[dict[str, Any]]] = [
+    {"name": "HOME", "value": HOME},
+    {"name": "TMPDIR", "value": "/tmp"},  # noqa: S108 - a volume of the Pod's own
+    {"name": "BERNSTEIN_POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+]
 _CONFINED: Final = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
@@ -146,7 +152,7 @@ def _runner(plan: PodPlan) -> dict[str, Any]:
     return {
         "name": RUNNER_CONTAINER,
         "image": plan.agent_image,
-        "command": ["python3", ZIPAPP_IN_IMAGE, "copy", ZIPAPP],
+        "command": [*_PYTHON, ZIPAPP_IN_IMAGE, "copy", ZIPAPP],
         "securityContext": _CONFINED,
         "resources": _RUNNER_RESOURCES,
         "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -159,13 +165,10 @@ def _agent(plan: PodPlan) -> dict[str, Any]:
     return {
         "name": AGENT_CONTAINER,
         "image": plan.profile.image or plan.agent_image,
-        "command": ["python3", ZIPAPP, "run"],
+        "command": [*_PYTHON, ZIPAPP, "run"],
         "workingDir": WORKSPACE,
-        "env": [
-            {"name": "HOME", "value": HOME},
-            {"name": "TMPDIR", "value": "/tmp"},  # noqa: S108 - a volume of the Pod's own
-            *(_env(one) for one in plan.profile.env),
-        ],
+        # The last of two variables of one name counts: a profile can't replace ours.
+        "env": [*(one.manifest() for one in plan.profile.env), *_OWN_ENV],
         "securityContext": _CONFINED,
         "resources": _resources(plan.profile.pod.resources),
         "volumeMounts": [
@@ -208,10 +211,6 @@ def _resources(resources: Resources) -> dict[str, Any]:
     requests, limits = resources.requests or {}, resources.limits or {}
     unsaid = {name: amount for name, amount in DEFAULT_REQUESTS.items() if name not in limits}
     return {"requests": {**unsaid, **requests}, "limits": {**DEFAULT_LIMITS, **requests, **limits}}
-
-
-def _env(variable: EnvVar) -> dict[str, Any]:
-    return variable.manifest()
 
 
 def _pull_policy(profile: AgentProfileSpec | None) -> dict[str, str]:

@@ -4,15 +4,19 @@ What is told follows from the difference between two stored states, so a transit
 passes it took, and none is told that the API server refused.
 """
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.api.pod import Metadata
 from bernstein_operator.builders.events import Notice, event, run_notices, task_notices
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.telemetry import metrics
+
+log = logging.getLogger(__name__)
+
+_Object = TypeVar("_Object", TaskObject, RunObject)
 
 OWED_FOR: Final = timedelta(minutes=10)
 """How far back a start looks for events that the process before it may not have sent."""
@@ -27,28 +31,39 @@ class Herald:
 
     def task_stored(self, before: TaskObject, after: TaskObject) -> None:
         """Tell what is new about a task."""
-        told = {(one.reason, one.at) for one in task_notices(before)}
-        fresh = [one for one in task_notices(after) if (one.reason, one.at) not in told]
-        self._post(fresh, kind="AgentTask", meta=after.meta)
+        self._tell(after, kind="AgentTask", notices=task_notices, told=before)
         metrics.count_transition(before, after)
 
     def run_stored(self, before: RunObject, after: RunObject) -> None:
         """Tell what is new about a run."""
-        told = {(one.reason, one.at) for one in run_notices(before)}
-        fresh = [one for one in run_notices(after) if (one.reason, one.at) not in told]
-        self._post(fresh, kind="BernsteinRun", meta=after.meta)
+        self._tell(after, kind="BernsteinRun", notices=run_notices, told=before)
 
     def tell_owed(self, tasks: Iterable[TaskObject], runs: Iterable[RunObject], *, now: datetime) -> None:
         """Send again what a process that was killed between a write and its event may owe."""
-        since = now - OWED_FOR
         for task in tasks:
-            owed = [one for one in task_notices(task) if one.at >= since]
-            self._post(owed, kind="AgentTask", meta=task.meta)
+            self._tell(task, kind="AgentTask", notices=task_notices, since=now - OWED_FOR)
         for run in runs:
-            owed = [one for one in run_notices(run) if one.at >= since]
-            self._post(owed, kind="BernsteinRun", meta=run.meta)
+            self._tell(run, kind="BernsteinRun", notices=run_notices, since=now - OWED_FOR)
 
-    def _post(self, notices: Iterable[Notice], *, kind: str, meta: Metadata) -> None:
-        for notice in sorted(notices, key=lambda one: one.at):
-            body = event(notice, kind=kind, meta=meta, instance=self._instance)
-            self._recorder.post(meta.namespace, body)
+    def _tell(
+        self,
+        one: _Object,
+        *,
+        kind: str,
+        notices: Callable[[_Object], Iterable[Notice]],
+        told: _Object | None = None,
+        since: datetime | None = None,
+    ) -> None:
+        """Hand over what ``one`` owes beyond what ``told`` owed, from ``since`` on.
+
+        A fault in here is logged and goes no further: what is told of was stored, and that is what counts.
+        """
+        try:
+            known = {(notice.reason, notice.at) for notice in (notices(told) if told else ())}
+            fresh = [notice for notice in notices(one) if (notice.reason, notice.at) not in known]
+            for notice in sorted(fresh, key=lambda notice: notice.at):
+                if since is None or notice.at >= since:
+                    body = event(notice, kind=kind, meta=one.meta, instance=self._instance)
+                    self._recorder.post(one.meta.namespace, body)
+        except Exception:
+            log.exception("events not told", extra={"kind": kind, "object": one.meta.name})

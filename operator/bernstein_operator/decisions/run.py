@@ -50,7 +50,7 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
     starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING)
     return RunDecision(
         status=status,
-        urgent=_told(status) != _told(run.status),
+        urgent=_told(status) != _told(run.status) or _forgotten(snapshot, status),
         create=create,
         free=max(0, ceiling - snapshot.live) if starts else 0,
     )
@@ -156,6 +156,11 @@ def _told(status: BernsteinRunStatus) -> tuple[object, ...]:
     """Return the part of a status whose change people wait for; mere counts are written now and then."""
     said = tuple((one.type, one.status, _BUSY.get(one.reason, one.reason)) for one in status.conditions)
     return status.phase, status.start_time, status.observed_generation, status.cancel_requested, said
+
+
+def _forgotten(snapshot: RunSnapshot, status: BernsteinRunStatus) -> bool:
+    """Whether a restart would find too little: of a deleted task nothing is left but the stored counts."""
+    return snapshot.departed > 0 and status.tasks != snapshot.run.status.tasks
 
 
 def _said_before(status: BernsteinRunStatus) -> Standing:

@@ -48,6 +48,11 @@ class Roster:
         return +counts
 
     @property
+    def departed(self) -> int:
+        """How many tasks count though they were deleted."""
+        return self._departed.total()
+
+    @property
     def stuck(self) -> int:
         """How many tasks are invalid and so can't move."""
         return sum(self.counts(maker) for maker in self._stuck.values())

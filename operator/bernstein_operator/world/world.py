@@ -127,6 +127,7 @@ class World:
         return RunSnapshot(
             run=run,
             phases=roster.phases,
+            departed=roster.departed,
             stuck=roster.stuck,
             live=roster.live,
             waiting=len(roster.waiting),

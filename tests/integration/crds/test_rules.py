@@ -23,6 +23,7 @@ _REPOSITORY: Final = "the repository can't change once a task has started: its c
 _PASSWORD: Final = "a password in the url would be readable by everybody who may read the run"
 _COMMAND: Final = "command belongs to adapter command, and adapter command needs it"
 _ONE_VALUE: Final = "set exactly one of value and valueFrom"
+_OWN_NAMES: Final = "HOME, TMPDIR and names that begin with BERNSTEIN_ are the operator's own"
 
 _REPO: Final = {"url": "git://git/a", "ref": "main"}
 _REPO_B: Final = {"url": "git://git/b", "ref": "main"}
@@ -115,6 +116,18 @@ CREATIONS: Final = {
         profile("p", env=[{"name": "A", "value": "x", "valueFrom": _SECRET}]),
         "spec.env[0].value",
         _ONE_VALUE,
+    ),
+    "a variable that the operator sets itself": Creation(
+        profile("p", env=[{"name": "HOME_PAGE", "value": "x"}]),
+        profile("p", env=[{"name": "HOME", "value": "x"}]),
+        "spec.env[0].name",
+        _OWN_NAMES,
+    ),
+    "a variable of the operator's own prefix": Creation(
+        profile("p", env=[{"name": "MY_BERNSTEIN_FLAG", "value": "x"}]),
+        profile("p", env=[{"name": "BERNSTEIN_FLAG", "value": "x"}]),
+        "spec.env[0].name",
+        _OWN_NAMES,
     ),
     "a variable without a value": Creation(
         profile("p", env=[{"name": "A", "value": ""}]),
