@@ -1,0 +1,152 @@
+"""What an attempt is told: run, task and profile in one document, the same for the same attempt."""
+
+from typing import Any
+
+import pytest
+
+from bernstein_agent import contract
+from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
+from bernstein_operator.api.task import Attempt, DependencyStatus
+from bernstein_operator.builders.envelope import envelope
+from tests.unit.objects import (
+    COMMIT_A,
+    COMMIT_B,
+    RUN_UID,
+    at,
+    attempt,
+    name_of_pod,
+    profile,
+    run,
+    status,
+    task,
+)
+
+REPOSITORY = {"url": "https://git/x.git", "ref": "main"}
+MERGED = DependencyStatus(name="a", uid="a-uid", succeeded=True, commit=COMMIT_A, branch="bernstein/r/a")
+BARE = DependencyStatus(name="b", uid="b-uid", succeeded=True)
+
+
+def told(
+    owner: TaskObject | None = None,
+    *,
+    attempts: tuple[Attempt, ...] = (),
+    dependencies: tuple[DependencyStatus, ...] = (),
+    of: RunObject | None = None,
+    by: ProfileObject | None = None,
+    **spec: Any,
+) -> contract.Envelope:
+    before = status(*(attempts or (attempt(),)), dependencies=dependencies)
+    subject = owner or task(status=before, **spec)
+    effective = subject.effective(None)
+    shape = (by or profile()).spec
+    assert effective
+    assert shape
+    return envelope(subject, effective, run=of or run(), profile=shape)
+
+
+def test_the_agent_is_told_what_run_and_task_want() -> None:
+    of = run(goal="ship it", repository={**REPOSITORY, "pushBranchPrefix": "agents/"})
+    found = told(of=of, name="api", title="The API", prompt="write it", role="backend", timeoutSeconds=77)
+    said = found.payload
+    assert (said.goal, said.title, said.prompt, said.role) == ("ship it", "The API", "write it", "backend")
+    assert (said.run, said.task, said.attempt, said.timeout_seconds) == ("r", "api", 1, 77)
+    assert said.repository == contract.Repository(
+        url="https://git/x.git", ref="main", branch="agents/r/api", rescue_branch="agents/r/api.rescue-1"
+    )
+
+
+def test_the_agent_is_told_what_its_profile_says() -> None:
+    git = {"authorName": "Ada", "authorEmail": "ada@example.org"}
+    said = told(by=profile(adapter="command", command={"args": ["sh", "-c", "$(X)"]}, git=git)).payload
+    assert (said.adapter, said.command.args) == ("command", ("sh", "-c", "$(X)"))
+    assert said.git == contract.GitIdentity(author_name="Ada", author_email="ada@example.org")
+
+
+def test_who_it_is_about_and_for_whom() -> None:
+    found = told(attempts=(attempt(1, end_time=at(1), result_class="agent"), attempt(2)))
+    pod = name_of_pod(2)
+    assert (found.correlation_id, found.command_id, found.idempotency_key) == (RUN_UID, pod, "t-uid:2")
+    assert found.subject == contract.Subject(id=pod, version=2)
+    assert (found.tenant, found.actor.grant.profile) == ("ns", "ns/default")
+
+
+def test_dependencies_commits_are_merged_where_there_are_any() -> None:
+    found = told(of=run(repository=REPOSITORY), dependencies=(MERGED, BARE)).payload
+    assert found.dependencies == (contract.DependencyRef(name="a", commit=COMMIT_A, branch="bernstein/r/a"),)
+
+
+def test_base_ref_leaves_the_dependencies_commits_out() -> None:
+    found = told(of=run(repository={**REPOSITORY, "base": "Ref"}), dependencies=(MERGED,)).payload
+    assert found.dependencies == ()
+
+
+def test_without_a_repository_there_is_nothing_to_push_or_merge() -> None:
+    found = told(dependencies=(MERGED,)).payload
+    assert (found.repository, found.dependencies) == (None, ())
+
+
+def test_every_attempt_starts_from_the_commit_that_the_first_resolved() -> None:
+    first = attempt(1, end_time=at(1), result_class="agent", head_before=COMMIT_A, head_after=COMMIT_B)
+    repository = told(of=run(repository=REPOSITORY), attempts=(first, attempt(2))).payload.repository
+    assert repository
+    assert (repository.base_commit, repository.rescue_branch) == (COMMIT_A, "bernstein/r/t.rescue-2")
+
+
+@pytest.mark.parametrize(
+    ("attempts", "previous"),
+    [
+        pytest.param((attempt(1),), None, id="the first attempt"),
+        pytest.param(
+            (attempt(1, end_time=at(1), result_class="deadline", message="stopped"), attempt(2)),
+            contract.PreviousAttempt(result_class=contract.ResultClass.DEADLINE, message="stopped"),
+            id="after a deadline",
+        ),
+        pytest.param(
+            (
+                attempt(1, end_time=at(1), result_class="agent", message="one"),
+                attempt(
+                    2,
+                    end_time=at(2),
+                    result_class="business",
+                    reason="NoCommit",
+                    branch="b/r/t",
+                    rescue_branch="b/r/t.rescue-2",
+                ),
+                attempt(3),
+            ),
+            contract.PreviousAttempt(
+                result_class=contract.ResultClass.BUSINESS,
+                message="NoCommit",
+                branch="b/r/t",
+                rescue_branch="b/r/t.rescue-2",
+            ),
+            id="the latest of two, its reason where it left no message",
+        ),
+    ],
+)
+def test_what_the_previous_attempt_found(
+    attempts: tuple[Attempt, ...], previous: contract.PreviousAttempt | None
+) -> None:
+    assert told(attempts=attempts).payload.previous_attempt == previous
+
+
+def test_the_deadline_is_after_everything_that_the_pod_may_take() -> None:
+    found = told(attempts=(attempt(1, intent_time=at(5)),), startTimeoutSeconds=100, timeoutSeconds=60)
+    assert found.deadline == at(5 + 100 + 60 + 100)
+
+
+def test_the_same_attempt_is_always_told_the_same() -> None:
+    of, by = run(repository=REPOSITORY), profile(adapter="script")
+    texts = {told(of=of, by=by, dependencies=(MERGED,)).to_json() for _ in range(3)}
+    assert len(texts) == 1
+
+
+def test_the_runner_reads_what_was_written() -> None:
+    first = attempt(1, end_time=at(1), result_class="oom", message="too much", head_before=COMMIT_A)
+    found = told(
+        of=run(goal="", repository=REPOSITORY),
+        attempts=(first, attempt(2)),
+        dependencies=(MERGED,),
+        prompt="Zeile\n„zwei“ $(HOME) \U0001f600",
+    )
+    assert contract.parse_envelope(found.to_json()) == found

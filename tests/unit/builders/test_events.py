@@ -1,0 +1,179 @@
+"""Events follow from what is stored: the same list after a restart, each under a name of its own."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from bernstein_operator.api.objects import RunObject, TaskObject
+from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.builders.events import NOTE_LIMIT, Notice, event, run_notices, task_notices
+from tests.unit.objects import at, attempt, raw_run, raw_task, run, stamp, status, task
+
+FAILED = attempt(
+    1, start_time=at(1), end_time=at(9), result_class="agent", reason="NonZeroExit", message="no"
+)
+DONE = attempt(
+    2, intent_time=at(20), start_time=at(21), end_time=at(29), result_class="success", reason="Completed"
+)
+LATE = attempt(
+    1, start_time=at(1), end_time=at(9), result_class="deadline", reason="DeadlineExceeded", message="m"
+)
+
+
+def condition(
+    kind: str, value: str = "True", *, message: str = "because", since: float = 3
+) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "status": value,
+        "reason": "Why",
+        "message": message,
+        "lastTransitionTime": stamp(since),
+        "observedGeneration": 1,
+    }
+
+
+def told(notices: Iterable[Notice]) -> list[tuple[str, float]]:
+    return sorted((str(one.reason), (one.at - at(0)).total_seconds()) for one in notices)
+
+
+@pytest.mark.parametrize(
+    ("before", "events"),
+    [
+        pytest.param(status(), [], id="nothing happened"),
+        pytest.param(status(attempt(1)), [], id="an intent"),
+        pytest.param(status(attempt(1, start_time=at(1))), [("AttemptStarted", 1)], id="it started"),
+        pytest.param(
+            status(FAILED, next_attempt_time=at(20)),
+            [("AttemptFailed", 9), ("AttemptStarted", 1), ("RetryScheduled", 9)],
+            id="it failed and is tried again",
+        ),
+        pytest.param(
+            status(FAILED, phase="Failed"),
+            [("AttemptFailed", 9), ("AttemptStarted", 1)],
+            id="it failed for good",
+        ),
+        pytest.param(
+            status(FAILED, DONE, phase="Succeeded"),
+            [
+                ("AttemptFailed", 9),
+                ("AttemptStarted", 1),
+                ("AttemptStarted", 21),
+                ("AttemptSucceeded", 29),
+                ("RetryScheduled", 9),
+            ],
+            id="it failed and then succeeded",
+        ),
+        pytest.param(
+            status(LATE),
+            [("AttemptFailed", 9), ("AttemptStarted", 1), ("DeadlineExceeded", 9)],
+            id="it was stopped at its timeout",
+        ),
+        pytest.param(
+            status(
+                attempt(1, end_time=at(5), result_class="cancelled"), phase="Cancelled", completion_time=at(4)
+            ),
+            [("Cancelled", 4)],
+            id="it was cancelled",
+        ),
+        pytest.param(
+            status(phase="BlockedByFailure", conditions=(condition("Failed"),)),
+            [("BlockedByFailure", 3)],
+            id="it was blocked",
+        ),
+    ],
+)
+def test_the_events_of_a_task(before: AgentTaskStatus, events: list[tuple[str, float]]) -> None:
+    assert told(task_notices(task(status=before))) == events
+
+
+@pytest.mark.parametrize(
+    ("before", "events"),
+    [
+        pytest.param({}, [], id="nothing happened"),
+        pytest.param({"startTime": stamp(1)}, [("RunStarted", 1)], id="it started"),
+        pytest.param({"conditions": [condition("Suspended")]}, [("RunPaused", 3)], id="it was paused"),
+        pytest.param(
+            {"conditions": [condition("Suspended", "False")]}, [("RunResumed", 3)], id="it was resumed"
+        ),
+        pytest.param(
+            {"phase": "Failed", "completionTime": stamp(9), "conditions": [condition("Finished")]},
+            [("RunFinished", 9)],
+            id="it ended",
+        ),
+    ],
+)
+def test_the_events_of_a_run(before: dict[str, Any], events: list[tuple[str, float]]) -> None:
+    assert told(run_notices(run(status=before))) == events
+
+
+def test_a_runs_end_tells_how() -> None:
+    of = run(
+        status={
+            "phase": "Failed",
+            "completionTime": stamp(9),
+            "conditions": [condition("Finished", message="1 Failed.")],
+        }
+    )
+    (finished,) = run_notices(of)
+    assert (finished.note, finished.type) == ("Failed: 1 Failed.", "Warning")
+
+
+def test_the_same_is_owed_after_a_restart() -> None:
+    before = raw_task(status=status(FAILED, DONE, phase="Succeeded"))
+    first = TaskObject.parse(before)
+    again = TaskObject.parse({**before, "status": first.status.manifest()})
+    assert list(task_notices(again)) == list(task_notices(first))
+    of = RunObject.parse(raw_run(status={"startTime": stamp(1), "conditions": [condition("Suspended")]}))
+    stored = RunObject.parse(raw_run(status=of.status.manifest()))
+    assert list(run_notices(stored)) == list(run_notices(of))
+
+
+def body(notice: Notice, name: str = "t") -> dict[str, Any]:
+    return event(notice, kind="AgentTask", meta=task(name).meta, instance="me")
+
+
+def notices() -> list[Notice]:
+    return list(task_notices(task(status=status(FAILED, DONE, phase="Succeeded"))))
+
+
+def test_an_event_is_one_that_the_api_takes() -> None:
+    started = next(one for one in notices() if one.reason == "AttemptStarted")
+    found = body(started)
+    assert found["metadata"]["namespace"] == "ns"
+    assert found["eventTime"] == "2026-01-01T12:00:01.000000Z"
+    assert (found["type"], found["reason"], found["action"]) == ("Normal", "AttemptStarted", "Start")
+    assert found["reportingController"] == "bernstein.run/operator"
+    assert found["regarding"]["uid"] == "t-uid"
+    assert found["related"]["kind"] == "Pod"
+
+
+def test_names_are_made_of_what_is_told() -> None:
+    names = [body(one)["metadata"]["name"] for one in notices()]
+    assert names == [body(one)["metadata"]["name"] for one in notices()]
+    assert len(set(names)) == len(names)
+    other = {body(one, "u")["metadata"]["name"] for one in notices()}
+    assert other.isdisjoint(names)
+
+
+@pytest.mark.parametrize("name", ["t", "a" * 253, "a" * 199 + ".b", "a" * 199 + "-b", "x.y"])
+def test_names_are_dns_subdomain_names(name: str) -> None:
+    found = body(notices()[0], name)["metadata"]["name"]
+    assert len(found) <= 253
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", found)
+
+
+@pytest.mark.parametrize(
+    ("note", "cut"),
+    [
+        pytest.param("x" * NOTE_LIMIT, False, id="exactly as long as may be"),
+        pytest.param("x" * (NOTE_LIMIT + 1), True, id="one byte more"),
+        pytest.param("é" * NOTE_LIMIT, True, id="letters of two bytes"),
+    ],
+)
+def test_a_long_note_is_cut_between_letters(note: str, cut: bool) -> None:
+    found = body(Notice(notices()[0].reason, at(0), note))["note"]
+    assert len(found.encode()) <= NOTE_LIMIT
+    assert found.endswith("…") is cut
