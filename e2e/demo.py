@@ -8,7 +8,7 @@ if the run succeeded and the code of its tasks was really put together.
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ REPOSITORY = "/srv/git/calculator.git"
 MERGED, PARTS = "engine", ("parser", "evaluator")
 """The task that depends on others' code, and those others."""
 
-_EXAMPLE_IMAGE = "bernstein-agent:0.1.0"
+EXAMPLE_IMAGE = "bernstein-agent:0.1.0"
 _PATIENCE_SECONDS = 170
 _LOOK_SECONDS = 0.5
 _ENDED = ("Succeeded", "Failed", "Cancelled")
@@ -64,7 +64,7 @@ class Demo:
         say("applying examples/git-server.yaml and examples/quickstart.yaml")
         self._kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s")
         server = (EXAMPLES / "git-server.yaml").read_text()
-        server = server.replace(_EXAMPLE_IMAGE, self.release.images.agent.ref)
+        server = server.replace(EXAMPLE_IMAGE, self.release.images.agent.ref)
         self._kubectl("apply", "--filename=-", text=server)
         self._kubectl(
             "wait", f"--namespace={NAMESPACE}", "--for=condition=Ready", "pod/git-server", "--timeout=60s"
@@ -115,21 +115,25 @@ class Demo:
             self.show(f"{branches[MERGED]} holds {commit} of {branches[part]}")
 
     def _explain(self) -> None:
-        """Show everything about the tasks that didn't succeed, or about the run where there is none."""
-        for task in self._culprits():
+        """Show everything about the tasks that didn't succeed, what matters most last."""
+        self.show(f"\n--- the operator's log\n{self.release.logs(lines=50)}")
+        culprits = self._culprits()
+        if not culprits:
+            self.show(f"\n--- the run\n{self._ask('describe', 'bernsteinrun', RUN)}")
+        for task in culprits:
             name = task["metadata"]["name"]
             self.show(f"\n--- {name}\n{self._ask('describe', 'agenttask', name)}")
-            pod = _last_attempt(task).get("podName")
-            if pod:
+            if pod := _last_attempt(task).get("podName"):
                 self.show(f"\n--- log of {pod}\n{self._ask('logs', pod, '--all-containers', '--prefix')}")
-        self.show(f"\n--- the run\n{self._ask('describe', 'bernsteinrun', RUN)}")
-        self.show(f"\n--- the operator's log\n{self.release.logs(lines=50)}")
 
-    def _culprits(self) -> Iterator[Manifest]:
-        """Yield the tasks that failed, or else those that are under way."""
+    def _culprits(self) -> list[Manifest]:
+        """Return the tasks that failed, or else those that are under way."""
         tasks = self._objects("agenttasks")
-        failed = [task for task in tasks if task["status"]["phase"] == "Failed"]
-        yield from failed or (task for task in tasks if task["status"]["phase"] == "Running")
+        by_phase = {
+            phase: [task for task in tasks if task["status"]["phase"] == phase]
+            for phase in ("Failed", "Running")
+        }
+        return by_phase["Failed"] or by_phase["Running"]
 
     # --- asking ---------------------------------------------------------------------------------------
 
