@@ -60,6 +60,7 @@ def raw(kind: str, name: str, **metadata: Any) -> Raw:
 
 def raw_task(
     name: str = "t",
+    /,
     *,
     run: str = "r",
     version: int = 1,
@@ -83,7 +84,7 @@ def raw_task(
     }
 
 
-def task(name: str = "t", **options: Any) -> TaskObject:
+def task(name: str = "t", /, **options: Any) -> TaskObject:
     """Return an AgentTask; options as of ``raw_task``."""
     return TaskObject.parse(raw_task(name, **options))
 

@@ -139,7 +139,10 @@ def test_the_profile_shapes_the_pod() -> None:
     )
     whole, agent = manifest["spec"], manifest["spec"]["containers"][0]
     assert (agent["image"], agent["imagePullPolicy"]) == ("own:1", "Always")
-    assert agent["env"][-2:] == [{"name": "MODE", "value": "fast"}, secret]
+    assert [one for one in agent["env"] if one["name"] in ("MODE", "KEY")] == [
+        {"name": "MODE", "value": "fast"},
+        secret,
+    ]
     assert (agent["resources"]["requests"]["cpu"], agent["resources"]["limits"]["cpu"]) == ("2", "3")
     assert whole["imagePullSecrets"] == [{"name": "pull"}]
     assert (whole["nodeSelector"], whole["tolerations"]) == ({"disk": "ssd"}, [toleration])
@@ -250,3 +253,11 @@ def test_labels_hold_63_characters(text: str, kept: bool) -> None:
 
 def test_two_names_that_are_cut_stay_apart() -> None:
     assert shorten("a" * 63 + "x") != shorten("a" * 63 + "y")
+
+
+def test_a_profile_cannot_move_what_the_runner_stands_on() -> None:
+    agent = made(env=[{"name": "HOME", "value": "/root"}, {"name": "TMPDIR", "value": "/var"}])["spec"][
+        "containers"
+    ][0]
+    last = {one["name"]: one.get("value") for one in agent["env"]}
+    assert (last["HOME"], last["TMPDIR"]) == ("/workspace/home", "/tmp")
