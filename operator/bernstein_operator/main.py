@@ -76,6 +76,7 @@ class Operator:
 
     async def stop(self) -> None:
         """Finish the writes that are under way, then stop everything."""
+        log.info("stopping")
         # kopf waits for whoever waits for this flag, for seconds if nobody sets it.
         self.over.set()
         for task in self._background:

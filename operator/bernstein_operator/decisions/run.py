@@ -75,7 +75,7 @@ def _verdict(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, mor
     if not more and _is_over(snapshot):
         return _ended(snapshot)
     if spec.suspend:
-        text = f"spec.suspend: nothing starts; {snapshot.live} live agents go on."
+        text = f"spec.suspend: nothing starts; agents that go on: {snapshot.live}."
         return _Verdict(RunPhase.PAUSED, Standing(RunReason.SUSPENDED, text))
     started = bool(stored.start_time or snapshot.live)
     progress = _progress(snapshot, ceiling=ceiling, more=more)
@@ -98,7 +98,7 @@ def _ended(snapshot: RunSnapshot) -> _Verdict:
 def _cancelled(snapshot: RunSnapshot) -> _Verdict:
     unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING)
     if unsettled or snapshot.live:
-        text = f"Cancelled by annotation; {snapshot.live} agents are being stopped."
+        text = f"Cancelled by annotation; agents that are being stopped: {snapshot.live}."
         return _Verdict(RunPhase.DRAINING, Standing(RunReason.DRAINING, text))
     return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, "Cancelled by annotation."))
 
@@ -113,7 +113,8 @@ def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
         text = "The ceiling is 0, by concurrency.maxAgents or the operator's own limit: nothing starts."
         return Standing(RunReason.CEILING_ZERO, text)
     if snapshot.waiting and snapshot.live >= ceiling:
-        return Standing(RunReason.AT_CEILING, f"All {ceiling} slots are held; further tasks queue.")
+        text = f"No slot is free ({ceiling} of {ceiling} held); further tasks queue."
+        return Standing(RunReason.AT_CEILING, text)
     return Standing(RunReason.TASKS_ACTIVE, "")
 
 

@@ -255,9 +255,12 @@ def test_two_names_that_are_cut_stay_apart() -> None:
     assert shorten("a" * 63 + "x") != shorten("a" * 63 + "y")
 
 
-def test_a_profile_cannot_move_what_the_runner_stands_on() -> None:
-    agent = made(env=[{"name": "HOME", "value": "/root"}, {"name": "TMPDIR", "value": "/var"}])["spec"][
-        "containers"
-    ][0]
-    last = {one["name"]: one.get("value") for one in agent["env"]}
-    assert (last["HOME"], last["TMPDIR"]) == ("/workspace/home", "/tmp")
+def test_the_operators_own_variables_stand_last() -> None:
+    agent = made(env=[{"name": "A", "value": "x"}])["spec"]["containers"][0]
+    assert [one["name"] for one in agent["env"]] == ["A", "HOME", "TMPDIR", "BERNSTEIN_POD_NAME"]
+    assert {one["name"]: one.get("value") for one in agent["env"]}["HOME"] == "/workspace/home"
+
+
+@pytest.mark.parametrize("name", ["HOME", "TMPDIR", "BERNSTEIN_RUN"])
+def test_a_profile_that_sets_one_of_them_is_invalid(name: str) -> None:
+    assert "the operator's own" in profile(env=[{"name": name, "value": "/root"}]).invalid
