@@ -59,8 +59,8 @@ class Herald:
         A fault in here is logged and goes no further: what is told of was stored, and that is what counts.
         """
         try:
-            known = {(notice.reason, notice.at) for notice in (notices(told) if told else ())}
-            fresh = [notice for notice in notices(one) if (notice.reason, notice.at) not in known]
+            known = {notice.identity for notice in (notices(told) if told else ())}
+            fresh = [notice for notice in notices(one) if notice.identity not in known]
             for notice in sorted(fresh, key=lambda notice: notice.at):
                 if since is None or notice.at >= since:
                     body = event(notice, kind=kind, meta=one.meta, instance=self._instance)
