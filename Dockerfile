@@ -8,17 +8,14 @@
 # reach a package index while they build; `make images` fills it.
 ARG BASE_IMAGE=python:3.13-slim-bookworm
 
-FROM ${BASE_IMAGE} AS runner
-COPY operator/bernstein_agent /build/bernstein_agent
-RUN cd /build && python3 -m bernstein_agent.build --output /build/bernstein-agent.pyz
-
 # Python, git and the runner. An agent's own image needs only the first two: the runner is copied into its Pod.
 FROM ${BASE_IMAGE} AS agent
 RUN command -v git > /dev/null \
  || { apt-get update && apt-get install --yes --no-install-recommends git ca-certificates \
       && rm -rf /var/lib/apt/lists/*; }
-COPY --from=runner /build/bernstein-agent.pyz /opt/bernstein/bernstein-agent.pyz
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+RUN --mount=type=bind,source=operator,target=/source \
+    mkdir -p /opt/bernstein && cd /source && python3 -m bernstein_agent.build --output /opt/bernstein/bernstein-agent.pyz
 USER 10001:10001
 ENTRYPOINT ["python3", "/opt/bernstein/bernstein-agent.pyz"]
 CMD ["version"]

@@ -147,13 +147,14 @@ def _default_base(dockerfile: Path) -> str:
 
 def _wheels() -> str:
     """Fetch every wheel of the lock files for the base's Python; return their folder inside the context."""
-    python = _python_of(stored_base())
+    base = stored_base()
     locks = [ROOT / name for name in LOCKS]
-    state = hashlib.sha256(python.encode())
+    state = hashlib.sha256(base.ref.encode())
     for lock in locks:
         state.update(lock.read_bytes())
     folder = ROOT / "build" / "wheels" / state.hexdigest()[:_TAG_LENGTH]
     if not folder.exists():
+        python = _python_of(base)
         say(f"fetching wheels for Python {python}")
         partial = folder.with_suffix(".partial")
         shutil.rmtree(folder.parent, ignore_errors=True)

@@ -22,6 +22,8 @@ def command(*args: str) -> Manifest:
     return profile(adapter="command", command={"args": list(args)})
 
 
-def task(*lines: str, **spec: object) -> Manifest:
+def task(*lines: str, timeout: int = 60) -> Manifest:
     """Return task ``t`` of run ``r``, whose agent plays these lines, without a retry for its failures."""
-    return make_task(prompt=script(*lines), retry={"limit": 0, "backoffSeconds": 0}, **spec)
+    return make_task(
+        prompt=script(*lines), timeoutSeconds=timeout, startTimeoutSeconds=40, retry={"limit": 0}
+    )

@@ -17,9 +17,10 @@ from tests.support.tasks import attempts, result_classes, wait_phase
 OPERATOR_USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 
 
-def begin(kube: Kube, wanted: Manifest, *, using: Manifest, **run: Manifest) -> None:
+def begin(kube: Kube, wanted: Manifest, *, using: Manifest, repository: Manifest | None = None) -> None:
     """Apply a profile, run ``r`` and its only task."""
-    for manifest in (using, make_run(**run), wanted):
+    run = make_run(repository=repository) if repository else make_run()
+    for manifest in (using, run, wanted):
         kube.apply(manifest)
 
 
@@ -59,7 +60,7 @@ def test_an_agent_has_nothing_that_it_does_not_need(kube: Kube, kubectl: Kubectl
 
 
 def test_a_pod_is_bounded_owned_and_has_no_token(kube: Kube) -> None:
-    begin(kube, task("lazy", timeoutSeconds=60, startTimeoutSeconds=40), using=profile())
+    begin(kube, task("lazy", timeout=60), using=profile())
     done = wait_phase(kube, "t", "Succeeded")
     pod = pod_of(kube, done)
     spec = pod["spec"]
@@ -95,9 +96,7 @@ def test_a_hung_agent_is_stopped_at_its_timeout(
 ) -> None:
     lines = ("write half.txt: half done", "print so far", hangs)
     prefix = {"pushBranchPrefix": f"{kube.namespace}/"}
-    begin(
-        kube, task(*lines, timeoutSeconds=4), using=profile(), repository={**git_server.repository, **prefix}
-    )
+    begin(kube, task(*lines, timeout=4), using=profile(), repository={**git_server.repository, **prefix})
     failed = wait_phase(kube, "t", "Failed")
     assert result_classes(failed) == ["deadline"]
     pod = kube.wait_for(
