@@ -9,6 +9,7 @@ import heapq
 import random
 from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -116,7 +117,7 @@ class WorkQueue:
 
     async def _sleep(self) -> None:
         timeout = self._heap[0][0] - self._clock() if self._heap else None
-        try:
-            await asyncio.wait_for(self._changed.wait(), timeout)
-        except TimeoutError:
-            return
+        # Not wait_for: before Python 3.12 it swallows a cancel that comes together with what it waits for.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._changed.wait()
