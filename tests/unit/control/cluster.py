@@ -1,0 +1,101 @@
+"""As much of an API server as the operator's writes need: objects by path, versions, merge patches."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from bernstein_operator.control import clock
+from bernstein_operator.control.controller import Controller, Marks
+from bernstein_operator.control.herald import Herald
+from bernstein_operator.control.holds import Holds
+from bernstein_operator.control.queue import WorkQueue
+from bernstein_operator.control.writer import Writer
+from bernstein_operator.kube.recorder import Recorder
+from bernstein_operator.world.world import World
+from tests.unit.kube.server import Asked, Server, serving
+from tests.unit.objects import Raw, merged, raw_profile
+
+ROOT = "/apis/bernstein.run/v1alpha1/namespaces/ns"
+PODS = "/api/v1/namespaces/ns/pods"
+
+
+@dataclass
+class Cluster(Server):
+    """Objects by path; ``refusals`` are given to creations, by their path, before any is accepted."""
+
+    objects: dict[str, Raw] = field(default_factory=dict)
+    refusals: dict[str, deque[tuple[int, Raw]]] = field(default_factory=dict)
+    version: int = 100
+
+    def refuse(self, path: str, status: int, message: str, *, reason: str = "Forbidden") -> None:
+        """Prepare a refusal of a creation under ``path``."""
+        answer = {"kind": "Status", "reason": reason, "message": message}
+        self.refusals.setdefault(path, deque()).append((status, answer))
+
+    def next(self, asked: Asked, /) -> tuple[int, Any, dict[str, str]]:
+        """Do what is asked."""
+        path = asked.path.removesuffix("/status")
+        match asked.method:
+            case "POST":
+                return *self._create(path, asked.body), {}
+            case "PATCH":
+                self._store(path, merged(self.objects[path], asked.body))
+                return 200, self.objects[path], {}
+            case _:
+                found = self.objects.get(path)
+                return (200, found, {}) if found else (404, {"reason": "NotFound"}, {})
+
+    def _create(self, path: str, body: Raw) -> tuple[int, Raw]:
+        if self.refusals.get(path):
+            return self.refusals[path].popleft()
+        name = body["metadata"]["name"]
+        where = f"{path}/{name}"
+        if where in self.objects:
+            return 409, {"reason": "AlreadyExists", "message": f"{name} already exists"}
+        self._store(where, merged(body, {"metadata": {"uid": f"{name}-uid", "namespace": "ns"}}))
+        return 201, self.objects[where]
+
+    def _store(self, path: str, thing: Raw) -> None:
+        self.version += 1
+        self.objects[path] = merged(thing, {"metadata": {"resourceVersion": str(self.version)}})
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Wait for something to hold; give up where a person would."""
+        async with asyncio.timeout(8):
+            # The writes are of tasks of the operator's own, which have no event to wait for.
+            while not holds():  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+    def created(self, path: str) -> list[str]:
+        """Return the names of all objects that were asked for under ``path``, refused ones too."""
+        return [
+            one.body["metadata"]["name"] for one in self.asked if (one.method, one.path) == ("POST", path)
+        ]
+
+
+@asynccontextmanager
+async def operating(run: Raw, *tasks: Raw) -> AsyncIterator[Cluster]:
+    """Run the operator's loop on a run and its tasks."""
+    cluster, queue, holds = Cluster(), WorkQueue(clock.monotonic), Holds(clock.monotonic)
+    async with serving(cluster):
+        world = World(Marks(queue, holds), clock=clock.now, operator_limit=None)
+        herald = Herald(Recorder(cluster.api), instance="test")
+        writer = Writer(cluster.api, world, holds, herald, clock.now, "agent:test")
+        controller = Controller(world, queue, holds, writer)
+        cluster.objects[f"{ROOT}/bernsteinruns/{run['metadata']['name']}"] = run
+        cluster.objects.update({f"{ROOT}/agenttasks/{one['metadata']['name']}": one for one in tasks})
+        world.put_profile(raw_profile())
+        world.put_run(run)
+        for task in tasks:
+            world.put_task(task)
+        running = asyncio.create_task(controller.run())
+        try:
+            yield cluster
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            await controller.drain()

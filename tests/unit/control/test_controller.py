@@ -1,0 +1,108 @@
+"""The loop carries decisions out, and each of the API server's answers leads on."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.control.cluster import PODS, ROOT, Cluster, operating
+from tests.unit.objects import Raw, name_of_pod, owned_by, raw_run, raw_task
+
+UNSEEN = {"phase": "Pending", "observedGeneration": -1}
+POD = name_of_pod()
+QUOTA = "pods is forbidden: exceeded quota: q"
+
+
+def plain_run(**spec: Any) -> Raw:
+    return raw_run(max_agents=2, status=UNSEEN, **spec)
+
+
+def plain_task() -> Raw:
+    return raw_task(status=UNSEEN)
+
+
+def task_status(cluster: Cluster) -> Raw:
+    found: Raw = cluster.objects[f"{ROOT}/agenttasks/t"]["status"]
+    return found
+
+
+def waits_for(cluster: Cluster) -> str | None:
+    conditions = task_status(cluster).get("conditions", [])
+    return next((one["reason"] for one in conditions if one["type"] == "Admitted"), None)
+
+
+async def test_the_intent_is_stored_before_the_pod_is_asked_for() -> None:
+    async with operating(plain_run(), plain_task()) as cluster:
+        await cluster.until(lambda: cluster.created(PODS))
+        asked = [(one.method, one.path) for one in cluster.asked if "bernsteinruns" not in one.path]
+    assert asked == [("PATCH", f"{ROOT}/agenttasks/t/status"), ("POST", PODS)]
+    assert task_status(cluster)["attempts"][0]["podName"] == POD
+
+
+async def test_a_refused_pod_uses_up_no_attempt_and_says_why() -> None:
+    async with operating(plain_run(), plain_task()) as cluster:
+        cluster.refuse(PODS, 403, QUOTA)
+        await cluster.until(lambda: waits_for(cluster) == "QuotaExceeded")
+        assert (task_status(cluster)["attempt"], task_status(cluster)["attempts"]) == (0, [])
+        assert cluster.created(PODS) == [POD], "and it isn't asked for again at once"
+
+
+async def test_a_pod_of_our_own_that_is_there_already_is_taken_over() -> None:
+    async with operating(plain_run(), plain_task()) as cluster:
+        ours = {
+            "name": POD,
+            "uid": "p",
+            "resourceVersion": "50",
+            "ownerReferences": owned_by("AgentTask", "t", "t-uid"),
+        }
+        cluster.objects[f"{PODS}/{POD}"] = {"metadata": ours, "status": {"phase": "Pending"}}
+        await cluster.until(lambda: any(one.method == "GET" for one in cluster.asked))
+    assert task_status(cluster)["attempt"] == 1
+    assert "endTime" not in task_status(cluster)["attempts"][0]
+
+
+async def test_somebody_elses_pod_is_left_alone() -> None:
+    async with operating(plain_run(), plain_task()) as cluster:
+        cluster.objects[f"{PODS}/{POD}"] = {"metadata": {"name": POD, "uid": "p", "resourceVersion": "50"}}
+        await cluster.until(lambda: waits_for(cluster) == "PodNameConflict")
+    assert {one.method for one in cluster.asked if one.path.startswith(PODS)} == {"POST", "GET"}
+
+
+async def test_a_pod_that_can_never_be_fails_the_task() -> None:
+    async with operating(plain_run(), plain_task()) as cluster:
+        cluster.refuse(PODS, 422, "spec.containers[0].image: Required value", reason="Invalid")
+        await cluster.until(lambda: task_status(cluster)["phase"] == "Failed")
+    assert task_status(cluster)["attempts"][0]["reason"] == "PodRefused"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        pytest.param(503, "overloaded", id="the server is not available"),
+        pytest.param(
+            403, 'error looking up service account ns/default: "default" not found', id="a fresh namespace"
+        ),
+        pytest.param(409, "Operation cannot be fulfilled on resourcequotas", id="a busy quota"),
+    ],
+)
+async def test_a_passing_trouble_is_only_tried_again(status: int, message: str) -> None:
+    async with operating(plain_run(), plain_task()) as cluster:
+        cluster.refuse(PODS, status, message, reason="")
+        await cluster.until(lambda: f"{PODS}/{POD}" in cluster.objects)
+    assert cluster.created(PODS) == [POD, POD]
+    assert task_status(cluster)["attempt"] == 1
+
+
+async def test_a_refused_inline_task_is_told_of_and_tried_again() -> None:
+    run, tasks = f"{ROOT}/bernsteinruns/r", f"{ROOT}/agenttasks"
+    entries = [{"name": "a", "prompt": "p"}, {"name": "b", "prompt": "p"}]
+    async with operating(plain_run(tasks=entries)) as cluster:
+        for _ in range(3):
+            cluster.refuse(tasks, 403, "no more tasks")
+        await cluster.until(lambda: len(cluster.objects[run]["status"].get("createdTasks", ())) == 2)
+    assert {f"{tasks}/r-a", f"{tasks}/r-b"} <= set(cluster.objects)
+    assert "TaskCreationRefused" in {
+        condition["reason"]
+        for asked in cluster.asked
+        if asked.path == f"{run}/status"
+        for condition in asked.body["status"].get("conditions", ())
+    }

@@ -1,0 +1,91 @@
+"""Counters follow stored transitions, and no label grows without bound."""
+
+from collections.abc import Mapping
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.vocabulary import TaskPhase
+from bernstein_operator.telemetry import metrics
+from tests.unit.objects import at, attempt, status, task
+
+
+def shown(name: str) -> dict[tuple[tuple[str, str], ...], float]:
+    """Return the samples called ``name`` of the exposition text, by their labels."""
+    families = text_string_to_metric_families(metrics.render().decode())
+    samples = (sample for family in families for sample in family.samples if sample.name == name)
+    return {tuple(sorted(sample.labels.items())): sample.value for sample in samples}
+
+
+def value(name: str, labels: Mapping[str, str]) -> float:
+    return shown(name).get(tuple(sorted(labels.items())), 0)
+
+
+def count(before: AgentTaskStatus, after: AgentTaskStatus, *, role: str = "counted") -> None:
+    metrics.count_transition(task(role=role, status=before), task(role=role, status=after))
+
+
+ENDED = attempt(1, end_time=at(1), result_class="oom")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        pytest.param(status(attempt(1)), status(ENDED), 1, id="an attempt ended"),
+        pytest.param(status(ENDED), status(ENDED), 0, id="it had ended before"),
+        pytest.param(status(ENDED), status(ENDED, attempt(2)), 0, id="another one began"),
+        pytest.param(status(), status(ENDED), 1, id="it was seen only at its end"),
+    ],
+)
+def test_each_attempt_is_counted_once_at_its_end(
+    before: AgentTaskStatus, after: AgentTaskStatus, more: int
+) -> None:
+    had = value("bernstein_attempts_total", {"result_class": "oom"})
+    count(before, after)
+    assert value("bernstein_attempts_total", {"result_class": "oom"}) == had + more
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        pytest.param("Running", "Succeeded", 1, id="it came to its end"),
+        pytest.param("Succeeded", "Succeeded", 0, id="it had ended before"),
+    ],
+)
+def test_each_task_is_counted_once_at_its_end(before: str, after: str, more: int) -> None:
+    labels = {"phase": "Succeeded", "role": "counted"}
+    had = value("bernstein_tasks_finished_total", labels)
+    count(status(phase=before), status(phase=after))
+    assert value("bernstein_tasks_finished_total", labels) == had + more
+
+
+def test_a_blocked_task_has_not_finished() -> None:
+    had = shown("bernstein_tasks_finished_total")
+    count(status(), status(phase="BlockedByFailure"))
+    assert shown("bernstein_tasks_finished_total") == had
+
+
+def test_roles_beyond_a_bound_count_as_other() -> None:
+    for number in range(2 * metrics.MAX_ROLES):
+        count(status(), status(phase="Failed"), role=f"role-{number}")
+    roles = {labels["role"] for labels in map(dict, shown("bernstein_tasks_finished_total"))}
+    assert "other" in roles
+    assert len(roles) <= metrics.MAX_ROLES + 1
+
+
+def test_every_phase_is_shown_also_the_empty_ones() -> None:
+    metrics.set_tasks([TaskPhase.PENDING, TaskPhase.PENDING, TaskPhase.FAILED])
+    counts = {dict(labels)["phase"]: count for labels, count in shown("bernstein_agenttasks").items()}
+    assert counts == {**dict.fromkeys(map(str, TaskPhase), 0), "Pending": 2, "Failed": 1}
+
+
+def test_a_request_is_counted_by_its_answer_or_by_having_none() -> None:
+    answered, lost = {"method": "GET", "code": "201"}, {"method": "GET", "code": "<error>"}
+    had = value("rest_client_requests_total", answered), value("rest_client_requests_total", lost)
+    with metrics.request_timer("GET") as done:
+        done(201)
+    with pytest.raises(TimeoutError), metrics.request_timer("GET"):
+        raise TimeoutError
+    now = value("rest_client_requests_total", answered), value("rest_client_requests_total", lost)
+    assert now == (had[0] + 1, had[1] + 1)
