@@ -26,20 +26,30 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class TaskObject:
-    """An AgentTask; ``spec`` is None where ``invalid`` says why it can't be read."""
+    """An AgentTask; where ``invalid`` says that its spec can't be read, ``spec`` is what can, if anything.
+
+    Its run and name can nearly always be read: so the task counts where it belongs, and an attempt that
+    began before keeps its limits. Where ``status_readable`` is False, ``status`` is empty.
+    """
 
     meta: Metadata
     spec: AgentTaskSpec | None
     status: AgentTaskStatus
     invalid: str = ""
+    status_readable: bool = True
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         """Read the API server's JSON object; never raises for what people may have written."""
         spec, bad_spec = _read(AgentTaskSpec, raw.get("spec"), "spec")
         status, bad_status = _read(AgentTaskStatus, raw.get("status"), "status")
-        invalid = bad_spec or bad_status
-        return cls(_metadata(raw), spec, status or AgentTaskStatus(), invalid)
+        return cls(
+            meta=_metadata(raw),
+            spec=_salvaged(raw.get("spec") or {}) if bad_spec else spec,
+            status=status or AgentTaskStatus(),
+            invalid=bad_spec or bad_status,
+            status_readable=not bad_status,
+        )
 
     @property
     def run_key(self) -> Key | None:
@@ -106,6 +116,18 @@ class ProfileObject:
 def _metadata(raw: Mapping[str, Any]) -> Metadata:
     # kopf hands out its own read-only mappings; only their content is converted.
     return msgspec.convert(dict(raw["metadata"]), Metadata)
+
+
+def _salvaged(raw: Mapping[str, Any]) -> AgentTaskSpec | None:
+    """Return a task's spec without the fields that can't be read; None where its run is one of them."""
+    try:
+        AgentTaskSpec.model_validate(raw)
+    except ValidationError as error:
+        broken = {str(one["loc"][0]) for one in error.errors() if one["loc"]}
+        kept = {key: value for key, value in raw.items() if key not in broken}
+        # The prompt only fills its place: a task whose spec can't be read starts no attempt.
+        return _read(AgentTaskSpec, {"prompt": "-", **kept}, "spec")[0]
+    return None
 
 
 def _read(model: type[_Model], raw: Mapping[str, Any] | None, where: str) -> tuple[_Model | None, str]:

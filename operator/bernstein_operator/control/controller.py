@@ -145,6 +145,7 @@ class Controller:
         refusal = self._holds.refusal(known.meta.uid) if known else None
         snapshot = self._world.task_snapshot(name, refusal=refusal)
         if not snapshot:
+            self._holds.forget(name)
             return None
         now = clock.now()
         decision = decide(snapshot, now=now)

@@ -29,10 +29,10 @@ class Herald:
         self._recorder = recorder
         self._instance = instance
 
-    def task_stored(self, before: TaskObject, after: TaskObject) -> None:
-        """Tell what is new about a task."""
+    def task_stored(self, before: TaskObject, after: TaskObject, *, role: str) -> None:
+        """Tell what is new about a task; ``role`` is its own or its run's."""
         self._tell(after, kind="AgentTask", notices=task_notices, told=before)
-        metrics.count_transition(before, after)
+        metrics.count_transition(before, after, role=role)
 
     def run_stored(self, before: RunObject, after: RunObject) -> None:
         """Tell what is new about a run."""

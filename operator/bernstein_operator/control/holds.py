@@ -34,11 +34,13 @@ class Holds:
         self._refusals: dict[str, Refusal] = {}
         self._turns: Counter[str] = Counter()
         self._own: dict[str, tuple[Key, float]] = {}
+        self._uids: dict[Key, str] = {}
         self._namespaces: dict[str, _Namespace] = {}
 
     def refused(self, task: Key, uid: str, refusal: Refusal) -> None:
         """Take note that a task's Pod was refused."""
         namespace, _ = task
+        self._uids[task] = uid
         self._refusals[uid] = refusal
         self._turns[uid] += 1
         self._own[uid] = task, self._clock() + _interval(self._turns[uid])
@@ -46,13 +48,15 @@ class Holds:
         state.in_a_row += 1
         state.probe_at = self._clock() + _interval(state.in_a_row)
 
-    def accepted(self, namespace: str, uid: str) -> None:
+    def accepted(self, task: Key) -> None:
         """Take note that a Pod was accepted: whatever held the namespace is over."""
+        namespace, _ = task
         self._namespaces.pop(namespace, None)
-        self.forget(uid)
+        self.forget(task)
 
-    def forget(self, uid: str) -> None:
+    def forget(self, task: Key) -> None:
         """Drop what is known of a task."""
+        uid = self._uids.pop(task, "")
         self._refusals.pop(uid, None)
         self._turns.pop(uid, None)
         self._own.pop(uid, None)

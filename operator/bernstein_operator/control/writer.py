@@ -70,7 +70,8 @@ class Writer:
             raise
         raw = orjson.loads(answer)
         self.world.put_task(raw)
-        self.herald.task_stored(task, TaskObject.parse(raw))
+        stored = TaskObject.parse(raw)
+        self.herald.task_stored(task, stored, role=self.world.role_of(stored))
 
     async def store_run(self, run: RunObject, patch: dict[str, Any]) -> None:
         """Store a run's status; raises as ``store_task`` does."""
@@ -137,14 +138,14 @@ class Writer:
             text = f"A Pod {plan.attempt.pod_name!r} that is not this task's is in the way."
             await self._take_back(task, Refusal(AdmittedReason.POD_NAME_CONFLICT, text))
             return
-        self.holds.accepted(meta.namespace, meta.uid)
+        self.holds.accepted(meta.key)
         self.world.seen(found)
 
     def _plan(self, task: TaskObject) -> PodPlan | None:
-        """Return what the Pod is made of; None where run or profile went away in this moment."""
+        """Return what the Pod is made of; None where the task became unreadable or lost run or profile."""
         run = self.world.run(task.run_key) if task.run_key else None
         effective = task.effective(run.spec.task_defaults if run and run.spec else None)
-        if not (run and run.spec and effective and task.status.attempts):
+        if task.invalid or not (run and run.spec and effective and task.status.attempts):
             return None
         profile = self.world.profile((task.meta.namespace, effective.profile))
         if not (profile and profile.spec):

@@ -117,9 +117,6 @@ def _stopped(stop: str) -> _Verdict:
             return ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text
         case AttemptReason.RUN_GONE:
             return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
-        case AttemptReason.IMAGE_IMPOSSIBLE:
-            text = "The image's name is invalid, or it may never be pulled and isn't on the node."
-            return ResultClass.CONTRACT, AttemptReason.IMAGE_IMPOSSIBLE, text
         case _:
             return ResultClass.CANCELLED, AttemptReason.CANCELLED, "Stopped on request."
 

@@ -84,7 +84,7 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
         # Its Pods are owned by it: garbage collection takes them.
         return TaskDecision(status=task.status)
     effective = task.effective(_defaults(snapshot))
-    if effective is None or task.invalid:
+    if effective is None or not task.status_readable:
         return TaskDecision(status=_unreadable(snapshot, now=now))
     question = _Question(snapshot, effective, now)
     course = _cancelled(_closed(_Course(task.status), question), question)
@@ -280,11 +280,22 @@ def _going_on(course: _Course, question: _Question) -> _Course:
     return replace(course, actions=ending.actions, wake=(*ending.moments, soon))
 
 
+def _steady(text: str, status: AgentTaskStatus) -> str:
+    """Return what is said already if it has the same cause: a failing pull is told in alternating words."""
+    said = find(status.conditions, ConditionType.ADMITTED)
+    same = said and said.reason == AdmittedReason.POD_WAITING and _cause(said.message) == _cause(text)
+    return said.message if said and same else text
+
+
+def _cause(text: str) -> str:
+    return text.partition(":")[0]
+
+
 def _confirmed(course: _Course, pod: Pod, *, now: datetime) -> _Course:
     if pod.started_at:
         status = confirm(course.status, pod).model_copy(update={"phase": TaskPhase.RUNNING})
         return replace(course, status=status, standing=Standing())
-    text = waiting_text(pod, now=now)
+    text = _steady(waiting_text(pod, now=now), course.status)
     if not text:
         return course
     standing = Standing(AdmittedReason.POD_WAITING, text, admitted=True)

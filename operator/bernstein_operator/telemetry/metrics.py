@@ -90,15 +90,14 @@ def request_timer(method: str) -> Iterator[Callable[[int], None]]:
         REQUEST_SECONDS.labels(method).observe(time.perf_counter() - started)
 
 
-def count_transition(before: TaskObject, after: TaskObject) -> None:
-    """Count what changed between two stored states of a task."""
+def count_transition(before: TaskObject, after: TaskObject, *, role: str) -> None:
+    """Count what changed between two stored states of a task whose role is ``role``."""
     ended = {one.number for one in before.status.attempts if one.end_time}
     for attempt in after.status.attempts:
         if attempt.end_time and attempt.number not in ended:
             ATTEMPTS.labels(attempt.result_class or "").inc()
     if after.status.phase != before.status.phase and after.status.phase in SETTLED_PHASES:
-        role = after.spec.role if after.spec else None
-        TASKS_FINISHED.labels(after.status.phase, _bounded(role or "auto")).inc()
+        TASKS_FINISHED.labels(after.status.phase, _bounded(role)).inc()
 
 
 def set_tasks(phases: Iterable[TaskPhase]) -> None:

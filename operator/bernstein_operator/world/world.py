@@ -87,6 +87,11 @@ class World:
         """Return a run's tasks; an empty roster where it has none."""
         return self._rosters.get(_roster_key(run), _EMPTY)
 
+    def role_of(self, task: TaskObject) -> str:
+        """Return a task's role, its own or its run's; empty where its spec can't be read."""
+        effective = self._effective(task)
+        return effective.role if effective else ""
+
     def versions(self, kind: str) -> dict[Key, int]:
         """Return the version that is known of each object of a kind of ours."""
         stores: Mapping[str, Mapping[Key, Any]] = {
@@ -307,10 +312,8 @@ class World:
         return max(live, int(begun or uid in self._slots))
 
     def _role(self, task: TaskObject | None, uid: str) -> str:
-        effective = self._effective(task) if task else None
-        if effective:
-            return effective.role
-        return next((one.pod.role for one in self._pods.of_task(uid)), "")
+        role = self.role_of(task) if task else ""
+        return role or next((one.pod.role for one in self._pods.of_task(uid)), "")
 
     def _run_of(self, task: TaskObject) -> RunObject | None:
         """Return a task's run; what a former run of that name made is none of the present one's."""

@@ -67,15 +67,23 @@ def test_a_probe_is_not_used_up_while_no_slot_is_free(holds: Holds, clock: Ticki
 
 def test_the_first_accepted_pod_ends_the_hold(holds: Holds) -> None:
     refuse(holds, "a", times=3)
-    holds.accepted("ns", "b-uid")
+    holds.accepted(("ns", "b"))
     assert holds.allowance("ns", 7) == (7, None)
     assert holds.task_wait("a-uid") > 0, "its own refusals hold a task still"
 
 
 def test_an_accepted_task_is_forgotten(holds: Holds) -> None:
     refuse(holds, "a", times=3)
-    holds.accepted("ns", "a-uid")
+    holds.accepted(("ns", "a"))
     assert (holds.task_wait("a-uid"), holds.turns("a-uid"), holds.refusal("a-uid")) == (0, 0, None)
+
+
+def test_a_deleted_task_is_forgotten_and_others_are_not(holds: Holds) -> None:
+    refuse(holds, "a")
+    refuse(holds, "b")
+    holds.forget(("ns", "a"))
+    assert (holds.task_wait("a-uid"), holds.turns("a-uid"), holds.refusal("a-uid")) == (0, 0, None)
+    assert holds.refusal("b-uid") == FULL
 
 
 def test_room_in_a_namespace_lets_its_tasks_try_at_once_and_no_others(holds: Holds) -> None:

@@ -206,6 +206,14 @@ def test_a_pod_that_cannot_start_tells_why() -> None:
     assert admitted(decision) == ("True", "PodWaiting")
 
 
+def test_a_failing_pull_told_in_alternating_words_is_one_piece_of_news() -> None:
+    first = on(snapshot(task(status=BEGUN), pod(agent=waiting("ErrImagePull", "not found"))), now=30)
+    again = pod(agent=waiting("ImagePullBackOff", "Back-off pulling image"))
+    assert on(snapshot(task(status=first.status), again), now=40).status == first.status
+    other = pod(agent=waiting("CreateContainerConfigError", 'secret "key" not found'))
+    assert on(snapshot(task(status=first.status), other), now=40).status != first.status
+
+
 def test_another_pod_of_the_task_does_not_stand_in_for_the_attempts() -> None:
     foreign = pod(name="foreign", phase="Running", agent=running())
     decision = on(snapshot(task(status=BEGUN), foreign))

@@ -23,7 +23,7 @@ def value(name: str, labels: Mapping[str, str]) -> float:
 
 
 def count(before: AgentTaskStatus, after: AgentTaskStatus, *, role: str = "counted") -> None:
-    metrics.count_transition(task(role=role, status=before), task(role=role, status=after))
+    metrics.count_transition(task(status=before), task(status=after), role=role)
 
 
 ENDED = attempt(1, end_time=at(1), result_class="oom")
