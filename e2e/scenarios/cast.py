@@ -25,5 +25,8 @@ def command(*args: str) -> Manifest:
 def task(*lines: str, timeout: int = 60) -> Manifest:
     """Return task ``t`` of run ``r``, whose agent plays these lines, without a retry for its failures."""
     return make_task(
-        prompt=script(*lines), timeoutSeconds=timeout, startTimeoutSeconds=40, retry={"limit": 0}
+        prompt=script(*lines),
+        timeoutSeconds=timeout,
+        startTimeoutSeconds=40,
+        retry={"limit": 0, "backoffSeconds": 0},
     )
