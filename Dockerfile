@@ -30,9 +30,11 @@ RUN --mount=type=bind,target=/context \
  && python3 -m venv venv \
  && venv/bin/pip install $from --require-hashes --only-binary=:all: -r requirements-build.lock \
  && venv/bin/pip install $from --require-hashes --only-binary=:all: -r requirements-operator.lock --target packages
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml LICENSE ./
 COPY operator operator
-RUN venv/bin/pip install --no-index --no-deps --no-build-isolation --target packages --upgrade . \
+# The README would only be copied into the package's metadata; so a change of words changes no image.
+RUN touch README.md \
+ && venv/bin/pip install --no-index --no-deps --no-build-isolation --target packages --upgrade . \
  && rm -r packages/bin
 
 # Python and what the operator imports, nothing else.

@@ -41,7 +41,7 @@ class Target:
 AGENT = Target("agent", ("Dockerfile", "operator/bernstein_agent"), needs_wheels=False)
 OPERATOR = Target(
     "operator",
-    ("Dockerfile", *LOCKS, "pyproject.toml", "README.md", "LICENSE", "operator"),
+    ("Dockerfile", *LOCKS, "pyproject.toml", "LICENSE", "operator"),
     needs_wheels=True,
 )
 
