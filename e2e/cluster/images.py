@@ -6,7 +6,7 @@ who build the project's Dockerfile take a public Python image in its place.
 
 import os
 import tarfile
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from e2e.cluster.cache import cache_folder, exclusive
@@ -14,7 +14,7 @@ from e2e.cluster.catalogue import binary, tool
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.mounts import unmount_below
 from e2e.cluster.oci import Image, add_file, write_image
-from e2e.cluster.process import run
+from e2e.cluster.process import run, succeeds
 from e2e.cluster.progress import say
 
 _SUITE = "bookworm"
@@ -22,6 +22,7 @@ _SUITE = "bookworm"
 _REVISION = 1
 _PACKAGES = ("python3", "python3-venv", "git", "ca-certificates")
 _LEFT_BY_APT = ("var/cache/apt", "var/lib/apt/lists", "var/log")
+_BUILD_ENVIRONMENT = {**os.environ, "BUILDAH_ISOLATION": "chroot"}
 _PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -52,12 +53,21 @@ def base_image() -> Image:
 def buildah(*arguments: str | Path) -> str:
     """Run buildah with storage of our own in the cache; return its stdout, ClusterError when it fails.
 
-    Without a daemon, user namespaces or a container runtime: `chroot` isolation and the `vfs` driver work
-    wherever root does. The system's own image store is never touched.
+    Without a daemon, user namespaces or a container runtime: `chroot` isolation works wherever root does. The
+    system's own image store is never touched.
     """
-    folder = cache_folder() / "buildah"
-    roots = (f"--root={folder / 'storage'}", f"--runroot={folder / 'run'}", "--storage-driver=vfs")
-    return run("buildah", *roots, *arguments, env={**os.environ, "BUILDAH_ISOLATION": "chroot"})
+    return run("buildah", *_storage(_storage_driver()), *arguments, env=_BUILD_ENVIRONMENT)
+
+
+@cache
+def _storage_driver() -> str:
+    """`overlay`; where that can't be had `vfs`, which copies the whole base for every stage."""
+    return "overlay" if succeeds("buildah", *_storage("overlay"), "info") else "vfs"
+
+
+def _storage(driver: str) -> tuple[str, str, str]:
+    folder = cache_folder() / "buildah" / driver
+    return f"--root={folder / 'storage'}", f"--runroot={folder / 'run'}", f"--storage-driver={driver}"
 
 
 def stored_base() -> Image:
