@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import inline_task, kwok_profile, make_run, make_task
+from tests.support.builders import hand_profile, inline_task, kwok_profile, make_run, make_task
 from tests.support.clock import now
 from tests.support.kube import JSON_PATCH, ApiError, Kube, Kubectl, condition, eventually
 from tests.support.operator import OperatorProcess
+from tests.support.pods import set_pod_running, succeed, wait_pod
 from tests.support.tasks import wait_phase, wait_run, wait_waiting
 from tests.support.timeline import phase
 
+OLD: dict[str, Any] = {"priority": 1000}
 CRD = "agenttasks.bernstein.run"
 TYPO = """
 apiVersion: bernstein.run/v1alpha1
@@ -121,7 +123,7 @@ def test_a_cycle_that_is_opened_goes_on(kube: Kube, operator: OperatorProcess) -
 
 def test_of_two_tasks_with_one_name_the_older_has_it(kube: Kube, operator: OperatorProcess) -> None:
     kube.create(make_run())
-    kube.create(make_task("first", name="same", role="kwok-slow"))
+    kube.create(make_task("first", name="same", suspend=True))
     begun = now()
     # Creation times are told in seconds: only then is it clear which one is older.
     eventually(lambda: now() - begun > 1.1, what="the next second")
@@ -130,6 +132,7 @@ def test_of_two_tasks_with_one_name_the_older_has_it(kube: Kube, operator: Opera
     taken = wait_waiting(kube, "second", "InvalidSpec")
     assert "'first'" in condition(taken, "Admitted")["message"]
     assert condition(taken, "Stalled")["reason"] == "InvalidSpec"
+    kube.patch("agenttasks", "first", {"spec": {"suspend": False}})
     third = wait_phase(kube, "third", "Succeeded")
     [known] = third["status"]["dependencies"]
     assert known["uid"] == kube.get("agenttasks", "first")["metadata"]["uid"]
@@ -169,7 +172,15 @@ def test_what_an_older_schema_let_in_is_told_and_stops_nobody(
     kube: Kube, operator: OperatorProcess, lax_schema: None
 ) -> None:
     kube.create(make_run())
+    kube.create(hand_profile("by-hand"))
+    kube.create(make_task("running", profile="by-hand"))
+    pod = set_pod_running(kube, wait_pod(kube, "running"))
+    wait_phase(kube, "running", "Running")
     eventually(lambda: _is_taken(kube), what="that the API server takes the lax schema over")
+    kube.patch("agenttasks", "running", {"spec": OLD})
+    kube.create(make_run("dropped"))
+    kube.create(make_task("held", run="dropped", suspend=True))
+    kube.create(make_task("of-dropped", run="dropped", **OLD))
     kube.create(make_task("behind", depends_on=["old"]))
     kube.create(make_task("other"))
     invalid = wait_waiting(kube, "old", "InvalidSpec")
@@ -178,16 +189,19 @@ def test_what_an_older_schema_let_in_is_told_and_stops_nobody(
     behind = wait_phase(kube, "behind", "BlockedByFailure")
     assert behind["status"]["blockedBy"] == {"task": "old", "rootCause": "old", "cause": "Invalid"}
     wait_phase(kube, "other", "Succeeded")
+    succeed(kube, pod)
+    wait_phase(kube, "running", "Succeeded")
+    kube.annotate("bernsteinruns", "dropped", cancel="true")
+    wait_run(kube, "dropped", "Cancelled")
     operator.restart(kill=True)
     kube.create(make_run("next", tasks=[inline_task("a")]))
     wait_run(kube, "next", "Succeeded")
     wait_run(kube, "r", "Failed")
-    kube.patch("agenttasks", "old", {"spec": {"priority": 1}})
 
 
 def _is_taken(kube: Kube) -> bool:
     try:
-        kube.create(make_task("old", priority=1000))
+        kube.create(make_task("old", **OLD))
     except ApiError:
         return False
     return True

@@ -1,7 +1,10 @@
 """Conditions and columns: what kubectl, Helm, Flux and Argo CD conclude from a run and its tasks."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from tests.support.builders import inline_task, kwok_profile, make_run
-from tests.support.kube import Kube, Kubectl, Manifest
+from tests.support.kube import Kube, Kubectl
 from tests.support.operator import OperatorProcess
 from tests.support.recorder import PodRecorder
 from tests.support.tasks import wait_run
@@ -17,7 +20,7 @@ def mixed_run(kube: Kube) -> None:
     kube.create(
         make_run(
             tasks=[
-                inline_task("good", role="kwok-slow"),
+                inline_task("good", role="qa"),
                 inline_task("bad", role="kwok-fail", retry={"limit": 1, "backoffSeconds": 1}),
                 inline_task("behind", dependsOn=["bad"]),
                 inline_task("never", suspend=True),
@@ -26,7 +29,7 @@ def mixed_run(kube: Kube) -> None:
     )
 
 
-def true_of(manifest: Manifest) -> set[str]:
+def true_of(manifest: Mapping[str, Any]) -> set[str]:
     """Return the types of the conditions that are True."""
     conditions = manifest.get("status", {}).get("conditions", ())
     return {one["type"] for one in conditions if one["status"] == "True"}
@@ -54,7 +57,7 @@ def test_kubectl_wait_ends_for_a_run_and_every_task_of_it(
     assert not [(one.key, one.manifest["status"]) for one in behind]
 
 
-def _lags(manifest: Manifest) -> bool:
+def _lags(manifest: Mapping[str, Any]) -> bool:
     """Return whether a condition claims another generation than the status that it stands in."""
     status = manifest.get("status", {})
     observed = status.get("observedGeneration")
@@ -74,7 +77,7 @@ def test_kubectl_get_shows_what_happened(kube: Kube, kubectl: Kubectl, operator:
         "r-never": ("Cancelled", "", "Cancelled"),
     }
     assert tasks["r-good"]["RUN"] == "r"
-    assert tasks["r-good"]["ROLE"] == "kwok-slow"
+    assert tasks["r-good"]["ROLE"] == "qa"
     assert tasks["r-bad"]["POD"].endswith("-a2")
     [run] = table(kubectl("get", "bsrun", "-o", "wide")).values()
     assert {"PHASE": "Failed", "DONE": "1", "TOTAL": "4", "FAILED": "1", "LIVE": "0"}.items() <= run.items()

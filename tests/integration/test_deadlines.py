@@ -120,12 +120,10 @@ def test_a_result_inside_the_limit_stands_however_late_it_is_seen(
 
 
 def test_the_kubelets_own_deadline_counts_as_ours(kube: Kube, operator: OperatorProcess) -> None:
-    kube.create(make_task(retry=NEVER))
-    pod = set_pod_running(kube, wait_pod(kube, "t"))
-    wait_phase(kube, "t", "Running")
+    for name in ("t", "backstop"):
+        kube.create(make_task(name, retry=NEVER))
+    pod, late = (set_pod_running(kube, wait_pod(kube, name)) for name in ("t", "backstop"))
     end_pod(kube, pod, "Failed", 137, "Error")
-    kube.create(make_task("backstop", retry=NEVER))
-    late = set_pod_running(kube, wait_pod(kube, "backstop"))
     ended = {"phase": "Failed", "reason": "DeadlineExceeded", "message": "Pod was active too long"}
     set_pod_status(kube, late, ended)
     assert result_classes(wait_phase(kube, "backstop", "Failed")) == ["deadline"]

@@ -1,4 +1,4 @@
-"""Tasks that depend on others: they wait, they get the others' results, or they are told why they can't start."""
+"""Tasks that depend on others: they wait, get the others' results, or are told why they can't start."""
 
 import json
 
@@ -87,13 +87,14 @@ def test_a_missing_dependency_that_turns_up_unblocks_everything_behind_it(
     kube: Kube, operator: OperatorProcess
 ) -> None:
     kube.create(kwok_profile())
-    kube.create(make_run(tasks=[inline_task("other", role="kwok-slow")]))
+    kube.create(make_run(tasks=[inline_task("other", suspend=True)]))
     kube.create(make_task("t", depends_on=["late"], dependencyTimeoutSeconds=1))
     kube.create(make_task("behind", depends_on=["t"]))
     wait_phase(kube, "behind", "BlockedByFailure")
     kube.create(make_task("late"))
     for name in ("late", "t", "behind"):
         wait_phase(kube, name, "Succeeded")
+    kube.patch("agenttasks", "r-other", {"spec": {"suspend": False}})
     done = wait_run(kube, "r", "Succeeded")
     assert done["status"]["tasks"]["blockedByFailure"] == 0
     assert "blockedBy" not in kube.get("agenttasks", "behind")["status"]

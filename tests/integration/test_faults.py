@@ -22,7 +22,7 @@ from tests.support.tasks import result_classes, wait_phase, wait_run
 from tests.support.timeline import Kind
 from tests.support.wire import Target
 
-INTENT = frozenset({"patch"})
+STATUS = ("patch", "agenttasks/status")
 LIST_DELAY = 10.0
 RETRY_AFTER = 7
 NAMES = ("a", "b", "c")
@@ -34,22 +34,14 @@ def pods_ever(recorder: PodRecorder) -> int:
     return len({seen.uid for seen in recorder.observations if seen.kind is Kind.POD})
 
 
-def ambiguous(target: Target, _: bytes) -> bool:
-    return target.verb == "create"
-
-
 @pytest.mark.parametrize(
-    ("action", "verbs", "resource"),
+    "lie",
     [
-        pytest.param(refuse(504, reason="Timeout"), "create", "pods", id="504 instead of a Pod"),
-        pytest.param(Drop(forward=True), "create", "pods", id="a Pod whose answer is lost"),
-        pytest.param(
-            refuse(409, reason="Conflict"), "patch", "agenttasks/status", id="409 for the first intent"
-        ),
-        pytest.param(Drop(forward=True), "patch", "agenttasks/status", id="an intent whose answer is lost"),
-        pytest.param(
-            refuse(500, reason="InternalError"), "patch", "agenttasks/status", id="500 for an intent"
-        ),
+        pytest.param((refuse(504, reason="Timeout"), "create", "pods"), id="504 instead of a Pod"),
+        pytest.param((Drop(forward=True), "create", "pods"), id="a Pod whose answer is lost"),
+        pytest.param((refuse(409, reason="Conflict"), *STATUS), id="409 for the first intent"),
+        pytest.param((Drop(forward=True), *STATUS), id="an intent whose answer is lost"),
+        pytest.param((refuse(500, reason="InternalError"), *STATUS), id="500 for an intent"),
     ],
 )
 def test_an_answer_that_lies_makes_no_second_pod(
@@ -57,10 +49,9 @@ def test_an_answer_that_lies_makes_no_second_pod(
     proxy: FaultProxy,
     recorder: PodRecorder,
     operator: OperatorProcess,
-    action: Action,
-    verbs: str,
-    resource: str,
+    lie: tuple[Action, str, str],
 ) -> None:
+    action, verbs, resource = lie
     rule = proxy.add(Rule(action=action, verbs=verbs, resource=resource, count=1))
     kube.create(kwok_profile())
     kube.create(make_run())

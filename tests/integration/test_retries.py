@@ -1,4 +1,4 @@
-"""What becomes of a task after an attempt failed: which ends count, how long it waits, when it is given up."""
+"""What becomes of a task after an attempt failed: what counts, how long it waits, when it is given up."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def by_hand(kube: Kube) -> None:
     kube.create(hand_profile())
 
 
-def end(kube: Kube, task: str, attempt: int = 1, **how: Any) -> Manifest:
+def end(kube: Kube, task: str, attempt: int = 1, /, **how: Any) -> Manifest:
     """Let the attempt's Pod run and end with a result of that class, code and so on; return the Pod."""
     pod = set_pod_running(kube, wait_pod(kube, task, attempt=attempt))
     code = how.get("exit_code", 1)
@@ -31,7 +31,12 @@ def end(kube: Kube, task: str, attempt: int = 1, **how: Any) -> Manifest:
 def test_a_failing_task_is_tried_as_often_as_allowed(kube: Kube, operator: OperatorProcess) -> None:
     kube.create(make_run())
     kube.create(make_task(retry={"limit": 1, "backoffSeconds": 2, "maxBackoffSeconds": 2}))
-    how = {"result_class": "agent", "exit_code": 3, "reason": "CommandFailed", "message": "the tests are red"}
+    how: Manifest = {
+        "result_class": "agent",
+        "exit_code": 3,
+        "reason": "CommandFailed",
+        "message": "the tests are red",
+    }
     end(kube, "t", rescueBranch=RESCUE, **how)
     waiting = wait_waiting(kube, "t", "BackingOff")
     [first] = attempts(waiting)

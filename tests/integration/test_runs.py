@@ -80,20 +80,19 @@ def test_a_failed_run_says_how_many_of_its_tasks_came_to_what(kube: Kube, operat
 
 
 @pytest.mark.parametrize(
-    ("of_run", "of_operator", "ceiling"),
+    "limits",
     [
-        pytest.param(2, None, 2, id="the run's own"),
-        pytest.param(4, 1, 1, id="the operator's where it is lower"),
+        pytest.param((2, None, 2), id="the run's own"),
+        pytest.param((4, 1, 1), id="the operator's where it is lower"),
     ],
 )
 def test_no_more_agents_are_live_than_the_ceiling_allows(
     kube: Kube,
     start_operator: StartOperator,
     recorder: PodRecorder,
-    of_run: int,
-    of_operator: int | None,
-    ceiling: int,
+    limits: tuple[int, int | None, int],
 ) -> None:
+    of_run, of_operator, ceiling = limits
     recorder.limits = Limits(operator_ceiling=of_operator)
     start_operator(**({"BERNSTEIN_MAX_AGENTS": str(of_operator)} if of_operator is not None else {}))
     kube.create(hand_profile())
