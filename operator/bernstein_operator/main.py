@@ -51,8 +51,10 @@ class Operator:
         self._recorder = Recorder(self._api)
         self._herald = Herald(self._recorder, instance=settings.identity)
         writer = Writer(self._api, self.world, holds, self._herald, clock.now, settings.agent_image)
-        self._controller = Controller(self.world, self._queue, holds, writer)
         self._sync = Sync(self._api, self.world, namespaces=settings.namespaces)
+        self._controller = Controller(
+            self.world, self._queue, holds, writer, nothing_missed=self._sync.nothing_missed
+        )
         self._informers = [
             PodInformer(self._api, PodWatcher(self.world, one), namespace=one, selector=AGENT_PODS)
             for one in settings.namespaces

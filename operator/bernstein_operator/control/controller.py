@@ -6,7 +6,7 @@ there is at most one write for an object at a time and a request that hangs hold
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
@@ -15,6 +15,7 @@ from typing import Any, Final
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus
 from bernstein_operator.api.snapshot import RunSnapshot, TaskSnapshot
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
 from bernstein_operator.builders.patch import status_patch
 from bernstein_operator.control import clock
 from bernstein_operator.control.holds import Holds
@@ -69,11 +70,19 @@ class _Work:
 class Controller:
     """Works on keys until cancelled."""
 
-    def __init__(self, world: World, queue: WorkQueue, holds: Holds, writer: Writer) -> None:
+    def __init__(
+        self,
+        world: World,
+        queue: WorkQueue,
+        holds: Holds,
+        writer: Writer,
+        nothing_missed: Callable[[Key], Awaitable[bool]],
+    ) -> None:
         self._world = world
         self._queue = queue
         self._holds = holds
         self._writer = writer
+        self._nothing_missed = nothing_missed
         self._lanes = Lanes(queue.add, width=LANE_WIDTH)
         self._jobs: set[asyncio.Task[None]] = set()
         self._run_written: dict[Key, float] = {}
@@ -212,6 +221,11 @@ class Controller:
 
     async def _write_run(self, run: RunObject, decision: RunDecision) -> None:
         status: BernsteinRunStatus = decision.status
+        ends = status.phase in ENDED_RUN_PHASES and run.status.phase not in ENDED_RUN_PHASES
+        if ends and not await self._nothing_missed(run.meta.key):
+            # What was missed has marked the run if it matters; its end is decided anew.
+            self._queue.add(WorkKey(Kind.RUN, *run.meta.key))
+            return
         if decision.create:
             made = await self._writer.create_tasks(run, decision.create)
             status = status.model_copy(update={"created_tasks": made.created_tasks})

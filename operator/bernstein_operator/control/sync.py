@@ -65,16 +65,36 @@ class Sync:
             for raw in listing.items:
                 put(raw)
 
+    async def nothing_missed(self, run: Key) -> bool:
+        """Return whether all tasks of a run are known as they are; what was missed is read now.
+
+        Watches may lie behind by as long as the API server refuses them. What can't be taken back, as a run's
+        end, isn't concluded from them alone.
+        """
+        namespace, name = run
+        known = {task.meta.key: task.meta.version for task in self._world.roster(run).tasks.values()}
+        found = await list_versions(
+            self._api, TASKS, namespaces=[namespace], fields=f"spec.runRef.name={name}"
+        )
+        return not await self._heal(TASKS, known=known, found=found)
+
     async def _check(self) -> None:
-        for resource, put in self._kinds().items():
+        for resource in self._kinds():
             # What is known must be read first: an object made after the list is missing from it, not gone.
             known = self._world.versions(resource.kind)
             found = await list_versions(self._api, resource, namespaces=self._namespaces)
-            newer = [key for key, version in found.items() if version > known.get(key, 0)]
-            for key in [*newer, *(key for key in known if key not in found)]:
-                await self._read(resource, key, put)
+            await self._heal(resource, known=known, found=found)
 
-    async def _read(self, resource: Resource, key: Key, put: Callable[[Mapping[str, Any]], None]) -> None:
+    async def _heal(self, resource: Resource, *, known: Mapping[Key, int], found: Mapping[Key, int]) -> int:
+        """Read again what differs and return how many objects that were."""
+        newer = [key for key, version in found.items() if version > known.get(key, 0)]
+        stale = [*newer, *(key for key in known if key not in found)]
+        for key in stale:
+            await self._read(resource, key)
+        return len(stale)
+
+    async def _read(self, resource: Resource, key: Key) -> None:
+        put = self._kinds()[resource]
         # Whoever takes the name while the answer is on its way isn't the one that is gone.
         meant = self._find(resource, key)
         try:

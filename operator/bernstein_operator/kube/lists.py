@@ -53,12 +53,17 @@ async def list_all(
 
 
 async def list_versions(
-    api: KubeApi, resource: Resource, *, namespaces: Iterable[str]
+    api: KubeApi, resource: Resource, *, namespaces: Iterable[str], fields: str = ""
 ) -> dict[tuple[str, str], int]:
-    """Return each object's version by namespace and name: a cheap way to find what was missed."""
+    """Return each object's version by namespace and name: a cheap way to find what was missed.
+
+    ``fields`` is a field selector.
+    """
     found: dict[tuple[str, str], int] = {}
     for namespace in namespaces:
-        listing = await _list(api, resource, namespace, decode=orjson.loads, accept=METADATA_ONLY)
+        listing = await _list(
+            api, resource, namespace, decode=orjson.loads, fields=fields, accept=METADATA_ONLY
+        )
         for item in listing.items:
             meta = item["metadata"]
             found[meta["namespace"], meta["name"]] = int(meta["resourceVersion"])
@@ -72,6 +77,7 @@ async def _list(
     *,
     decode: Callable[[bytes], _Item],
     selector: str = "",
+    fields: str = "",
     accept: str = "application/json",
 ) -> Listing[_Item]:
     items: list[_Item] = []
@@ -80,6 +86,8 @@ async def _list(
         params = {"limit": str(PAGE)}
         if selector:
             params["labelSelector"] = selector
+        if fields:
+            params["fieldSelector"] = fields
         if token:
             params["continue"] = token
         try:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from bernstein_operator.control.controller import Controller, Marks
 from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.queue import WorkQueue
+from bernstein_operator.control.sync import Sync
 from bernstein_operator.control.writer import Writer
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.world.world import World
@@ -44,6 +45,9 @@ class Cluster(Server):
             case "PATCH":
                 self._store(path, merged(self.objects[path], asked.body))
                 return 200, self.objects[path], {}
+            case _ if path == f"{ROOT}/agenttasks":
+                items = [one for where, one in self.objects.items() if where.startswith(f"{path}/")]
+                return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": items}, {}
             case _:
                 found = self.objects.get(path)
                 return (200, found, {}) if found else (404, {"reason": "NotFound"}, {})
@@ -77,16 +81,19 @@ class Cluster(Server):
 
 
 @asynccontextmanager
-async def operating(run: Raw, *tasks: Raw) -> AsyncIterator[Cluster]:
-    """Run the operator's loop on a run and its tasks."""
+async def operating(run: Raw, *tasks: Raw, missed: Sequence[Raw] = ()) -> AsyncIterator[Cluster]:
+    """Run the operator's loop on a run and its tasks; no watch ever tells it of those that it ``missed``."""
     cluster, queue, holds = Cluster(), WorkQueue(clock.monotonic), Holds(clock.monotonic)
     async with serving(cluster):
         world = World(Marks(queue, holds), clock=clock.now, operator_limit=None)
         herald = Herald(Recorder(cluster.api), instance="test")
         writer = Writer(cluster.api, world, holds, herald, clock.now, "agent:test")
-        controller = Controller(world, queue, holds, writer)
+        sync = Sync(cluster.api, world, namespaces=("ns",))
+        controller = Controller(world, queue, holds, writer, sync.nothing_missed)
         cluster.objects[f"{ROOT}/bernsteinruns/{run['metadata']['name']}"] = run
-        cluster.objects.update({f"{ROOT}/agenttasks/{one['metadata']['name']}": one for one in tasks})
+        cluster.objects.update(
+            {f"{ROOT}/agenttasks/{one['metadata']['name']}": one for one in (*tasks, *missed)}
+        )
         world.put_profile(raw_profile())
         world.put_run(run)
         for task in tasks:

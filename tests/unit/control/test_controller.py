@@ -92,6 +92,16 @@ async def test_a_passing_trouble_is_only_tried_again(status: int, message: str) 
     assert task_status(cluster)["attempt"] == 1
 
 
+async def test_a_run_does_not_end_while_a_watch_lags_behind_its_tasks() -> None:
+    done = raw_task("done", status={"phase": "Succeeded", "observedGeneration": 1})
+    late = raw_task("late", status=UNSEEN)
+    async with operating(plain_run(), done, missed=[late]) as cluster:
+        await cluster.until(lambda: cluster.created(PODS))
+        phases = {asked.body["status"].get("phase") for asked in cluster.asked if "runs/r" in asked.path}
+    assert cluster.created(PODS) == [name_of_pod(task="late")]
+    assert "Succeeded" not in phases
+
+
 async def test_a_refused_inline_task_is_told_of_and_tried_again() -> None:
     run, tasks = f"{ROOT}/bernsteinruns/r", f"{ROOT}/agenttasks"
     entries = [{"name": "a", "prompt": "p"}, {"name": "b", "prompt": "p"}]
