@@ -39,7 +39,7 @@ def first_gate(
     now: datetime,
 ) -> Gate | None:
     """Return the first gate that is shut, None for a task that waits for nothing but a slot."""
-    return next(_gates(snapshot, status, effective, verdict, now=now), None)
+    return next(gates(snapshot, status, effective, verdict, now=now), None)
 
 
 def invalid_gate(snapshot: TaskSnapshot) -> Gate | None:
@@ -53,7 +53,7 @@ def invalid_gate(snapshot: TaskSnapshot) -> Gate | None:
     return None
 
 
-def _gates(
+def gates(
     snapshot: TaskSnapshot,
     status: AgentTaskStatus,
     effective: EffectiveTask,
@@ -61,6 +61,7 @@ def _gates(
     *,
     now: datetime,
 ) -> Iterator[Gate]:
+    """Yield every gate that is shut, in the order in which they are told."""
     if not snapshot.run:
         yield Gate(AdmittedReason.RUN_NOT_FOUND, f"There is no BernsteinRun {effective.run!r}.")
     if snapshot.cycle:

@@ -7,18 +7,14 @@ Both are answered here in constant time: with 10,000 tasks stored, a changed one
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
 
-from bernstein_operator.api.conditions import find
 from bernstein_operator.api.objects import Key, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency
-from bernstein_operator.api.vocabulary import SETTLED_PHASES, AdmittedReason, ConditionType, TaskPhase
+from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
 from bernstein_operator.decisions.graph import cycle_through
-
-_GIVES_UP_ITS_NAME: Final = SETTLED_PHASES - {TaskPhase.SUCCEEDED}
-_INVALID: Final = (AdmittedReason.INVALID_SPEC, AdmittedReason.INVALID_GRAPH)
+from bernstein_operator.decisions.naming import dependency, is_stuck, needs, owner, unmet
 
 
 class Roster:
@@ -96,10 +92,10 @@ class Roster:
         self._unindex(before)
         self.tasks[task.meta.uid] = task
         self._by_name.setdefault(task.name, {})[task.meta.uid] = task
-        for need in _needs(task):
+        for need in needs(task):
             self._dependents.setdefault(need, set()).add(task.meta.uid)
         self._phases[task.made_by, task.status.phase] += 1
-        if _is_stuck(task):
+        if is_stuck(task):
             self._stuck[task.meta.uid] = task.made_by
         return before is None or _matters(before) != _matters(task)
 
@@ -146,37 +142,18 @@ class Roster:
 
     def owner_of(self, name: str) -> TaskObject | None:
         """Return the task that a name means: the oldest that hasn't given up, else the newest."""
-        claims = sorted(self._by_name.get(name, {}).values(), key=_age)
-        standing = (task for task in claims if task.status.phase not in _GIVES_UP_ITS_NAME)
-        return next(standing, claims[-1] if claims else None)
+        return owner(self._by_name.get(name, {}).values())
 
     def dependencies_of(self, task: TaskObject) -> tuple[Dependency, ...]:
         """Return what each name in the task's dependsOn means now."""
-        return tuple(self._dependency(name) for name in _needs(task))
+        return tuple(dependency(name, self.owner_of(name)) for name in needs(task))
 
     def cycle_of(self, task: TaskObject) -> tuple[str, ...]:
         """Return the members of the cycle that a task is part of."""
-        return cycle_through(task.name, self._unmet) if _needs(task) else ()
-
-    def _dependency(self, name: str) -> Dependency:
-        task = self.owner_of(name)
-        if not task:
-            return Dependency(name=name)
-        status = task.status
-        last = status.attempts[-1] if status.attempts else None
-        return Dependency(
-            name=name,
-            uid=task.meta.uid,
-            phase=status.phase,
-            stuck=task.meta.uid in self._stuck,
-            blocked_by=status.blocked_by,
-            commit=last.head_after if last else None,
-            branch=last.branch if last else None,
-        )
+        return cycle_through(task.name, self._unmet) if needs(task) else ()
 
     def _unmet(self, name: str) -> tuple[str, ...]:
-        task = self.owner_of(name)
-        return _needs(task) if task and task.status.phase not in SETTLED_PHASES else ()
+        return unmet(self.owner_of(name))
 
     def _unindex(self, task: TaskObject | None) -> None:
         if not task:
@@ -186,27 +163,12 @@ class Roster:
         del named[uid]
         if not named:
             del self._by_name[task.name]
-        for need in _needs(task):
+        for need in needs(task):
             self._dependents[need].discard(uid)
         self._phases[task.made_by, task.status.phase] -= 1
         self._stuck.pop(uid, None)
 
 
-def _needs(task: TaskObject) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(task.spec.depends_on)) if task.spec else ()
-
-
-def _age(task: TaskObject) -> tuple[str, str]:
-    created = task.meta.creation_timestamp
-    return created.isoformat() if created else "", task.meta.name
-
-
-def _is_stuck(task: TaskObject) -> bool:
-    admitted = find(task.status.conditions, ConditionType.ADMITTED)
-    pending = task.status.phase is TaskPhase.PENDING
-    return pending and admitted is not None and admitted.reason in _INVALID
-
-
 def _matters(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its dependents' decisions rest on."""
-    return task.name, task.status.phase, _is_stuck(task), task.status.blocked_by, _needs(task)
+    return task.name, task.status.phase, is_stuck(task), task.status.blocked_by, needs(task)
