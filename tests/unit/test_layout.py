@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = {"bernstein_operator", "bernstein_agent"}
+PACKAGES = {"bernstein_operator", "bernstein_agent", "kubectl_bernstein"}
 MAX_LINES = 400
 
 

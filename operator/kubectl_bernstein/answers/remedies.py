@@ -1,0 +1,81 @@
+"""What would change it: for each reason that the operator can give, what comes by itself or what to do.
+
+The reasons are a closed set, so this is a table; a test holds it against the vocabulary. ``{task}`` and
+``{run}`` are the objects' names, ``{name}`` what dependsOn calls the task, ``{profile}`` its AgentProfile,
+``{pod}`` its latest Pod, ``{root}`` the task where a block began.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from bernstein_operator.api.vocabulary import AdmittedReason, BlockCause, RunReason, TaskPhase, TaskReason
+
+_AGAIN: Final = "While the run goes on, a new AgentTask with spec.name {name} can take its place."
+_RETRIED: Final = "The operator tries again by itself."
+
+WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
+    {
+        AdmittedReason.ADMITTED: "",
+        AdmittedReason.QUEUED: "It starts by itself as soon as a slot is free.",
+        AdmittedReason.DEPENDENCY_PENDING: "It starts by itself once these have succeeded.",
+        AdmittedReason.BACKING_OFF: "The next attempt comes by itself.",
+        AdmittedReason.SUSPENDED: (
+            'kubectl patch agenttask/{task} --type merge -p \'{{"spec":{{"suspend":false}}}}\''
+        ),
+        AdmittedReason.QUOTA_EXCEEDED: (
+            f"Raise the quota, or let other Pods of the namespace end. {_RETRIED}"
+        ),
+        AdmittedReason.POD_FORBIDDEN: (
+            f"Change the policy that refuses the Pod, or the AgentProfile {{profile}}. {_RETRIED}"
+        ),
+        AdmittedReason.PERMISSION_MISSING: f"Give the operator's role what it lacks. {_RETRIED}",
+        AdmittedReason.NAMESPACE_TERMINATING: "Nothing: the namespace is being deleted.",
+        AdmittedReason.POD_NAME_CONFLICT: f"Delete or rename the Pod that isn't this task's. {_RETRIED}",
+        AdmittedReason.RUN_NOT_FOUND: "It starts once there is a BernsteinRun {run}.",
+        AdmittedReason.PROFILE_NOT_FOUND: "It starts once there is a valid AgentProfile {profile}.",
+        AdmittedReason.RUN_ENDED: "Nothing: ends are final. Make a new run.",
+        AdmittedReason.INVALID_SPEC: "Correct what is named: kubectl edit agenttask/{task}",
+        AdmittedReason.INVALID_GRAPH: "Change dependsOn of one of them, or cancel one.",
+        AdmittedReason.POD_WAITING: "kubectl describe pod {pod}",
+    }
+)
+
+ENDED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        TaskReason.RETRIES_EXHAUSTED: f"See what the attempts say. {_AGAIN}",
+        TaskReason.CONTRACT_BROKEN: f"Correct spec, image or credentials. {_AGAIN}",
+        TaskReason.DISRUPTIONS_EXHAUSTED: f"See what takes the Pods away. {_AGAIN}",
+        TaskPhase.SUCCEEDED: "",
+        TaskPhase.CANCELLED: f"Nothing: a cancel is for good. {_AGAIN}",
+        TaskPhase.ABANDONED: f"See what the agent says. {_AGAIN}",
+        TaskPhase.FAILED: _AGAIN,
+    }
+)
+
+BLOCKED: Final[Mapping[BlockCause, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            BlockCause, "While the run goes on, a new AgentTask with spec.name {root} lets it wait for that."
+        ),
+        BlockCause.MISSING: "Make the AgentTask that is called {root}, or correct dependsOn.",
+        BlockCause.INVALID: "Correct {root}.",
+    }
+)
+
+RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
+    {
+        RunReason.AT_CEILING: (
+            "It starts when one of these has ended and its turn has come. Another ceiling: kubectl patch"
+            ' bernsteinrun/{run} --type merge -p \'{{"spec":{{"concurrency":{{"maxAgents":N}}}}}}\''
+        ),
+        RunReason.CEILING_ZERO: "Raise concurrency.maxAgents of the run, or the operator's own limit.",
+        RunReason.SUSPENDED: "kubectl bernstein resume {run}",
+        RunReason.INVALID_SPEC: "Correct what is named: kubectl edit bernsteinrun/{run}",
+        RunReason.DRAINING: "Nothing: a cancel is for good.",
+    }
+)
+"""Reasons of a run that keep its tasks from starting."""
+
+RUNNING: Final = "kubectl bernstein logs {task} --follow"
+"""What to look at while the agent works."""

@@ -1,0 +1,184 @@
+"""The commands: each reads once, asks a pure function, and prints or writes what that says."""
+
+import os
+import sys
+
+import click
+
+from bernstein_operator import __version__
+from bernstein_operator.api.objects import RunObject
+from kubectl_bernstein import clock, orders
+from kubectl_bernstein.cluster import Cluster
+from kubectl_bernstein.completion import SHELLS, VARIABLE, script
+from kubectl_bernstein.errors import CommandError
+from kubectl_bernstein.naming import find_run, find_target, find_task, pod_of
+from kubectl_bernstein.orders import Order
+from kubectl_bernstein.scene import Scene
+from kubectl_bernstein.session import Session, common, connected
+from kubectl_bernstein.views.order import order_view
+from kubectl_bernstein.views.status import runs_view
+from kubectl_bernstein.views.tasks import tasks_view
+from kubectl_bernstein.views.tree import tree_view
+from kubectl_bernstein.views.why import why_view
+
+PROGRAM = "kubectl bernstein"
+_INTERRUPTED = 130
+
+
+@click.group(invoke_without_command=True)
+@click.version_option(__version__, message="%(version)s")
+@common
+def cli() -> None:
+    """Runs of AI coding agents: how they stand, why, and what to tell them."""
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@cli.command()
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Runs of all namespaces.")
+@common
+def status(*, everywhere: bool) -> None:
+    """Show the runs at a glance.
+
+    LIVE is how many agents are at work of how many may be, DONE how many tasks have succeeded of all.
+    """
+    session = Session.current()
+    found = session.cluster().runs(everywhere=everywhere)
+    session.show(runs_view(found, everywhere=everywhere, now=clock.now()))
+
+
+@cli.command()
+@click.argument("run", required=False)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Tasks of all namespaces.")
+@common
+def tasks(run: str | None, *, everywhere: bool) -> None:
+    """Show the tasks of RUN, or of all runs.
+
+    What a run says for all its tasks is applied. RETRIES is how many failures have counted of how many may.
+    """
+    if run and everywhere:
+        raise CommandError("RUN names a run of one namespace: it can't go with --all-namespaces")
+    session = Session.current()
+    scene = session.cluster().scene(everywhere=everywhere)
+    if run:
+        scene = scene.within(find_run(scene, run))
+    session.show(tasks_view(scene, everywhere=everywhere, now=clock.now()))
+
+
+@cli.command()
+@click.argument("run")
+@common
+def tree(run: str) -> None:
+    """Show the dependency graph of RUN.
+
+    Each task stands once, under the first of those it waits for, with its phase and the others.
+    """
+    session = Session.current()
+    scene = session.cluster().scene()
+    session.show(tree_view(scene, find_run(scene, run)))
+
+
+@cli.command()
+@click.argument("task")
+@common
+def why(task: str) -> None:
+    """Say why TASK stands where it stands.
+
+    And what would change it. What TASK waits for is followed through other tasks to where it begins.
+    """
+    session = Session.current()
+    scene = session.cluster().scene()
+    session.show(why_view(scene, find_task(scene, task), now=clock.now()))
+
+
+@cli.command()
+@click.argument("task")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the container ends.")
+@click.option("--attempt", type=click.IntRange(min=1), help="Which attempt (default: the latest).")
+@click.option("-c", "--container", default="agent", show_default=True, help="agent or runner.")
+@connected
+def logs(task: str, *, follow: bool, attempt: int | None, container: str) -> None:
+    """Print what the agent of TASK has written."""
+    cluster = Session.current().cluster()
+    pod = pod_of(find_task(cluster.scene(), task), attempt)
+    for piece in cluster.log(pod, container=container, follow=follow):
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+
+
+@cli.command()
+@click.argument("target", metavar="RUN|TASK")
+@common
+def cancel(target: str) -> None:
+    """Cancel a run or a task, for good.
+
+    Its live agents are stopped and nothing new starts. Where a run and a task have one name, say run/NAME
+    or task/NAME.
+    """
+    cluster = Session.current().cluster()
+    _carry_out(cluster, orders.cancel(find_target(cluster.scene(), target)))
+
+
+@cli.command()
+@click.argument("run")
+@common
+def pause(run: str) -> None:
+    """Let nothing new start in RUN.
+
+    Live agents go on, and so do their timeouts.
+    """
+    cluster = Session.current().cluster()
+    _carry_out(cluster, orders.pause(_run(cluster, run)))
+
+
+@cli.command()
+@click.argument("run")
+@common
+def resume(run: str) -> None:
+    """Let RUN go on after a pause."""
+    cluster = Session.current().cluster()
+    _carry_out(cluster, orders.resume(_run(cluster, run)))
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print a completion script.
+
+    It completes kubectl-bernstein. For kubectl bernstein it is enough that kubectl's own completion is set
+    up: kubectl finds the program kubectl_complete-bernstein beside this one.
+    """
+    click.echo(script(cli, shell))
+
+
+def _run(cluster: Cluster, word: str) -> RunObject:
+    return find_run(Scene.of(runs=cluster.runs()), word)
+
+
+def _carry_out(cluster: Cluster, order: Order) -> None:
+    cluster.carry_out(order)
+    Session.current().show(order_view(order))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Do what the command line says; returns the exit code, 1 with one line on stderr for any failure."""
+    try:
+        code = cli.main(arguments, prog_name=PROGRAM, complete_var=VARIABLE, standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        return _failed(error.format_message())
+    except CommandError as error:
+        return _failed(str(error))
+    except click.Abort:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has seen enough; Python must not try to flush once more at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return int(code or 0)
+
+
+def _failed(message: str) -> int:
+    click.echo(f"error: {message}", err=True)
+    return 1

@@ -1,0 +1,85 @@
+"""How a view gets onto the screen, or into a pipe.
+
+In a terminal rich wraps and colours; in a pipe every row is one line, however long, without colour and
+without blanks at its end, so that grep and awk can work on it as on kubectl's own tables.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Final, TextIO
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+from rich.tree import Tree
+
+from bernstein_operator.api.vocabulary import TaskPhase
+from kubectl_bernstein.views.view import Forest, Node, Prose, Table, View
+
+_PIPE_WIDTH: Final = 10_000
+_INDENT: Final = 2
+_STYLES: Final[Mapping[str, str]] = {
+    TaskPhase.RUNNING: "cyan",
+    TaskPhase.SUCCEEDED: "green",
+    TaskPhase.FAILED: "red",
+    TaskPhase.ABANDONED: "red",
+    TaskPhase.BLOCKED_BY_FAILURE: "magenta",
+    TaskPhase.BLOCKED_BY_ABANDON: "magenta",
+    TaskPhase.CANCELLED: "dim",
+}
+"""Words that are coloured where a cell is nothing else; runs share them with tasks."""
+
+
+def show(view: View, *, as_json: bool, out: TextIO) -> None:
+    """Write ``view`` to ``out``."""
+    if as_json:
+        out.write(json.dumps(view.data, indent=2, ensure_ascii=False) + "\n")
+        return
+    console = Console(file=out, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _PIPE_WIDTH
+    with console.capture() as captured:
+        for part in _parts(view):
+            console.print(part)
+    lines = captured.get().splitlines()
+    out.write("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+def _parts(view: View) -> list[RenderableType]:
+    match view.shown:
+        case Table(rows=()) as table:
+            return [table.empty]
+        case Table() as table:
+            return [_table(table)]
+        case Forest() as forest:
+            return [_forest(forest)]
+        case Prose(lines):
+            return [Padding(Text(line.text), (0, 0, 0, line.indent * _INDENT)) for line in lines]
+
+
+def _table(table: Table) -> RichTable:
+    drawn = RichTable(box=box.SIMPLE, show_edge=False, pad_edge=False, header_style="", show_header=True)
+    for head in table.heads:
+        drawn.add_column(head, overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(_cell(cell) for cell in row))
+    return drawn
+
+
+def _forest(forest: Forest) -> Tree:
+    root = Tree(Text(forest.title))
+    trees = {node.name: Tree(_label(node)) for node in forest.nodes}
+    for node in forest.nodes:
+        above = trees.get(node.parent, root) if node.parent is not None else root
+        above.children.append(trees[node.name])
+    return root
+
+
+def _label(node: Node) -> Text:
+    return Text("  ").join(_cell(cell) for cell in node.cells)
+
+
+def _cell(text: str) -> Text:
+    return Text(text, style=_STYLES.get(text, ""))

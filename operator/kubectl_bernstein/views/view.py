@@ -1,0 +1,79 @@
+"""What a command has to show, before anybody decides how: as JSON, and as one of four shapes for people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+Json: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+_UNITS: Final = (
+    (timedelta(minutes=2), "s", timedelta(seconds=1)),
+    (timedelta(hours=2), "m", timedelta(minutes=1)),
+    (timedelta(days=2), "h", timedelta(hours=1)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads; ``empty`` is said where there is no row."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    empty: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A line of a forest: its cells, and the node that it hangs from (None: a root)."""
+
+    name: str
+    cells: tuple[str, ...]
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Trees under a title; a parent stands before or after its children."""
+
+    title: str
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of prose, so many steps to the right."""
+
+    text: str
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Lines, one below the other; an empty one separates."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a command shows: ``data`` as JSON, ``shown`` to people."""
+
+    data: Json
+    shown: Table | Forest | Prose
+
+
+def age(since: datetime | None, *, now: datetime) -> str:
+    """Return how long ago ``since`` was, as kubectl would say it: ``8s``, ``45m``, ``30h``, ``3d``."""
+    if since is None:
+        return ""
+    past = max(now - since, timedelta())
+    for limit, unit, one in _UNITS:
+        if past < limit:
+            return f"{past // one}{unit}"
+    return f"{past.days}d"
+
+
+def moment(at: datetime) -> str:
+    """Return a moment as the API writes it, to the second."""
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
