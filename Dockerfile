@@ -35,7 +35,7 @@ COPY operator operator
 # The README would only be copied into the package's metadata; so a change of words changes no image.
 RUN touch README.md \
  && venv/bin/pip install --no-index --no-deps --no-build-isolation --target packages --upgrade . \
- && rm -r packages/bin
+ && rm -r packages/bin packages/kubectl_bernstein
 
 # Python and what the operator imports, nothing else.
 FROM ${BASE_IMAGE} AS operator

@@ -55,9 +55,10 @@ crds: venv ## Write crds/ and the API reference from the models
 docs: venv ## Write the reference pages that are made from the code
 	@$(PYTHON) docs/reference_pages.py
 	@$(PYTHON) docs/api_reference.py
+	@$(PYTHON) docs/cli_reference.py
 
 .PHONY: lock
 lock: venv ## Resolve the dependencies again and write the hashed lock files
-	@$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --extra dev --extra plugin --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file requirements-operator.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file requirements-build.lock --group pyproject.toml:build

@@ -12,7 +12,8 @@ def main() -> int:
     try:
         from kubectl_bernstein.cli import run  # noqa: PLC0415 - it is the import that may fail
     except ModuleNotFoundError as error:
-        sys.stderr.write(f"error: no module {error.name!r}: pip install 'bernstein-operator[plugin]'\n")
+        package = str(error.name).partition(".")[0]
+        sys.stderr.write(f"error: {package} is not installed: pip install 'bernstein-operator[plugin]'\n")
         return 1
     return run()
 

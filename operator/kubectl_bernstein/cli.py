@@ -2,11 +2,13 @@
 
 import os
 import sys
+from typing import Final
 
 import click
 
 from bernstein_operator import __version__
 from bernstein_operator.api.objects import RunObject
+from bernstein_operator.api.pod import AGENT_CONTAINER, RUNNER_CONTAINER
 from kubectl_bernstein import clock, orders
 from kubectl_bernstein.cluster import Cluster
 from kubectl_bernstein.completion import SHELLS, VARIABLE, script
@@ -21,8 +23,9 @@ from kubectl_bernstein.views.tasks import tasks_view
 from kubectl_bernstein.views.tree import tree_view
 from kubectl_bernstein.views.why import why_view
 
-PROGRAM = "kubectl bernstein"
-_INTERRUPTED = 130
+PROGRAM: Final = "kubectl bernstein"
+CONTAINERS: Final = (AGENT_CONTAINER, RUNNER_CONTAINER)
+_INTERRUPTED: Final = 130
 
 
 @click.group(invoke_without_command=True)
@@ -95,8 +98,15 @@ def why(task: str) -> None:
 @cli.command()
 @click.argument("task")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the container ends.")
-@click.option("--attempt", type=click.IntRange(min=1), help="Which attempt (default: the latest).")
-@click.option("-c", "--container", default="agent", show_default=True, help="agent or runner.")
+@click.option("--attempt", type=int, metavar="N", help="Which attempt (default: the latest).")
+@click.option(
+    "-c",
+    "--container",
+    type=click.Choice(CONTAINERS),
+    default=CONTAINERS[0],
+    show_default=True,
+    help="Whose words.",
+)
 @connected
 def logs(task: str, *, follow: bool, attempt: int | None, container: str) -> None:
     """Print what the agent of TASK has written."""
@@ -147,7 +157,7 @@ def completion(shell: str) -> None:
     """Print a completion script.
 
     It completes kubectl-bernstein. For kubectl bernstein it is enough that kubectl's own completion is set
-    up: kubectl finds the program kubectl_complete-bernstein beside this one.
+    up: kubectl asks the program kubectl_complete-bernstein, which is installed beside this one.
     """
     click.echo(script(cli, shell))
 

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import urllib3
+import yaml
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
@@ -116,7 +117,7 @@ def _told() -> Iterator[None]:
     """Turn what may go wrong on the way to the API server into a CommandError."""
     try:
         yield
-    except ConfigException as error:
+    except (ConfigException, yaml.YAMLError, OSError) as error:
         raise CommandError(f"the kubeconfig can't be used: {_one_line(error)}") from None
     except ApiException as error:
         raise CommandError(_answer(error)) from None

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from typing import Final, TextIO
 
-from rich import box
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -60,7 +59,7 @@ def _parts(view: View) -> list[RenderableType]:
 
 
 def _table(table: Table) -> RichTable:
-    drawn = RichTable(box=box.SIMPLE, show_edge=False, pad_edge=False, header_style="", show_header=True)
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, _INDENT, 0, 0), header_style="")
     for head in table.heads:
         drawn.add_column(head, overflow="fold")
     for row in table.rows:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
-from bernstein_operator.api.snapshot import TaskSnapshot
+from bernstein_operator.api.snapshot import Dependency, TaskSnapshot
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.graph import cycle_through
 from bernstein_operator.decisions.naming import dependency, needs, owner, unmet
@@ -79,10 +79,15 @@ class Scene:
             task=task,
             run=self.run_of(task),
             profile=profile,
-            dependencies=tuple(dependency(name, self.owner_of(run, name)) for name in needs(task)),
+            dependencies=self.dependencies_of(task),
             cycle=self.cycle_of(run, task.name) if needs(task) else (),
             name_taken_by=namesake.meta.name if namesake and taken else "",
         )
+
+    def dependencies_of(self, task: TaskObject) -> tuple[Dependency, ...]:
+        """Return what each name in a task's dependsOn means now."""
+        run = task.run_key
+        return tuple(dependency(name, self.owner_of(run, name)) for name in needs(task)) if run else ()
 
     def cycle_of(self, run: Key, name: str) -> tuple[str, ...]:
         """Return the members of the cycle that a name of a run is part of, empty for most."""

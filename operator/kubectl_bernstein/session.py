@@ -15,6 +15,8 @@ from kubectl_bernstein.cluster import Cluster
 from kubectl_bernstein.printing import show
 from kubectl_bernstein.views.view import View
 
+COMMON: Final = ("namespace", "kube_context", "kubeconfig", "output")
+"""Names of the options that every command takes."""
 _Callback: TypeAlias = Callable[..., None]
 
 

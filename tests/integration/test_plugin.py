@@ -193,15 +193,19 @@ def test_a_failure_is_one_line_and_exit_code_1(
     assert plugin.refusal(*arguments).startswith(line)
 
 
-def test_the_log_of_a_pod_that_has_not_started_is_told_in_the_api_servers_words(
+def test_a_log_that_cannot_be_had_is_told_in_the_api_servers_words(
     kube: Kube, plugin: Plugin, operator: OperatorProcess
 ) -> None:
     kube.create(hand_profile())
     kube.create(make_run())
     kube.create(make_task())
-    wait_pod(kube, "t")
-    wait_phase(kube, "t", "Pending")
-    assert plugin.refusal("logs", "t").startswith("error: ")
+    pod = wait_pod(kube, "t")["metadata"]["name"]
+    assert plugin("logs", "t") == "", "a Pod that no node has yet has no log"
+    bind(kube, pod)
+    assert plugin.refusal("logs", "t", "--container", "absent").startswith(
+        "error: container absent is not valid"
+    )
+    assert plugin.refusal("logs", "t", "--attempt", "2").endswith("has the attempts 1 to 1, not 2")
 
 
 def test_kubectl_completes_the_plugins_commands(plugin: Plugin) -> None:

@@ -22,7 +22,7 @@ from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.dependencies import Verdict, judge
 from bernstein_operator.decisions.waiting import gates, invalid_gate
 from kubectl_bernstein.answers.point import Point, point
-from kubectl_bernstein.answers.remedies import BLOCKED, ENDED, RUNNING, WAITING
+from kubectl_bernstein.answers.remedies import BLOCKED, ENDED, RUN, RUNNING, WAITING
 from kubectl_bernstein.answers.slots import run_points, slot_point
 from kubectl_bernstein.scene import Scene
 from kubectl_bernstein.views.view import moment
@@ -42,7 +42,8 @@ _ONLY_THE_OPERATOR_KNOWS: Final = frozenset(
 
 def points(scene: Scene, task: TaskObject, *, now: datetime) -> tuple[Point, ...]:
     """Return why a task stands where it stands; never empty."""
-    return (*_of_phase(scene, task, now=now), *_unseen(task))
+    found = tuple(_of_phase(scene, task, now=now))
+    return (*found, *_unseen(scene, task, found))
 
 
 def waits_for(scene: Scene, task: TaskObject, *, now: datetime) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ def _verdict(scene: Scene, task: TaskObject, *, now: datetime) -> Verdict:
     if not effective:
         return Verdict()
     timeout = timedelta(seconds=effective.dependency_timeout_seconds)
-    return judge(scene.snapshot(task).dependencies, task.status, timeout=timeout, now=now)
+    return judge(scene.dependencies_of(task), task.status, timeout=timeout, now=now)
 
 
 def _refused(scene: Scene, task: TaskObject) -> Point | None:
@@ -152,7 +153,16 @@ def _ended(scene: Scene, task: TaskObject) -> Point:
     return point(scene, task, reason, text.rstrip(), ENDED.get(reason, ENDED[phase]))
 
 
-def _unseen(task: TaskObject) -> Iterator[Point]:
-    if task.status.observed_generation < task.meta.generation:
-        text = "The operator has not looked at the task as it is now."
-        yield Point(_NOT_SEEN, text, "It does so within seconds, if it is up and watches this namespace.")
+def _unseen(scene: Scene, task: TaskObject, found: tuple[Point, ...]) -> Iterator[Point]:
+    """Say that the operator is behind, where it should have written something by now.
+
+    Of a new task that waits for nothing but its run it writes nothing, however long that takes.
+    """
+    if task.status.observed_generation >= task.meta.generation:
+        return
+    run, never = scene.run_of(task), task.status.observed_generation < 0
+    run_seen = run is not None and run.status.observed_generation >= run.meta.generation
+    if never and run_seen and all(one.reason in RUN or one.reason == AdmittedReason.QUEUED for one in found):
+        return
+    text = "The operator has not looked at the task as it is now."
+    yield Point(_NOT_SEEN, text, "It does so within seconds, if it is up and watches this namespace.")

@@ -17,7 +17,7 @@ def scene(
     profiles: Iterable[ProfileObject] | None = None,
 ) -> Scene:
     """Return a scene with run ``r`` (three slots) and profile ``default``, unless it is said otherwise."""
-    given = [run(status={"phase": "Running", "concurrency": SLOTS})] if runs is None else runs
+    given = [run(status=stands("Running", concurrency=SLOTS))] if runs is None else runs
     return Scene.of(tasks=tasks, runs=given, profiles=[profile()] if profiles is None else profiles)
 
 

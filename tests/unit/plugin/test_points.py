@@ -226,13 +226,26 @@ def test_a_circle_is_told_before_what_follows_from_it() -> None:
     assert "cancel one" in change
 
 
+BEHIND = run(metadata={"generation": 2}, status=stands("Running", concurrency=SLOTS))
+
+
 @pytest.mark.parametrize(
-    ("generation", "reasons"),
-    [pytest.param(1, ["Queued"], id="it was"), pytest.param(2, ["Queued", "NotSeen"], id="it was not")],
+    ("found", "reasons"),
+    [
+        pytest.param(scene(waiting("t")), ["Queued"], id="it is up to date"),
+        pytest.param(
+            scene(waiting("t", metadata={"generation": 2})), ["Queued", "NotSeen"], id="the task was changed"
+        ),
+        pytest.param(scene(task()), ["Queued"], id="of a task that only queues nothing is written"),
+        pytest.param(scene(task(), runs=[PAUSED]), ["Suspended"], id="nor in a paused run"),
+        pytest.param(scene(task(), runs=[BEHIND]), ["Queued", "NotSeen"], id="the run wasn't seen either"),
+        pytest.param(
+            scene(task(), profiles=[]), ["ProfileNotFound", "NotSeen"], id="of one that waits it would be"
+        ),
+    ],
 )
-def test_a_change_that_the_operator_has_not_looked_at_is_told(generation: int, reasons: list[str]) -> None:
-    found = told(scene(waiting("t", metadata={"generation": generation})))
-    assert [reason for reason, _, _ in found] == reasons
+def test_it_is_told_where_the_operator_is_behind(found: Scene, reasons: list[str]) -> None:
+    assert [reason for reason, _, _ in told(found)] == reasons
 
 
 @pytest.mark.parametrize(
