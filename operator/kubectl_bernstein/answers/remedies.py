@@ -18,7 +18,7 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
     {
         AdmittedReason.ADMITTED: "",
         AdmittedReason.QUEUED: "It starts by itself as soon as a slot is free.",
-        AdmittedReason.DEPENDENCY_PENDING: "It starts by itself once these have succeeded.",
+        AdmittedReason.DEPENDENCY_PENDING: "It starts by itself once all that it waits for has succeeded.",
         AdmittedReason.BACKING_OFF: "The next attempt comes by itself.",
         AdmittedReason.SUSPENDED: (
             'kubectl patch agenttask/{task} --type merge -p \'{{"spec":{{"suspend":false}}}}\''

@@ -41,9 +41,7 @@ def why_view(scene: Scene, task: TaskObject, *, now: datetime) -> View:
         "inTheWay": [_obstacle_data(one) for one in obstacles],
         "attempts": [_attempt_data(one) for one in task.status.attempts],
     }
-    title = Line(f"{reference(task)} ({task.name} of run {run}): {task.status.phase}, {found[0].reason}")
-    if found[0].reason == task.status.phase:
-        title = Line(f"{reference(task)} ({task.name} of run {run}): {task.status.phase}")
+    title = Line(f"{reference(task)} ({task.name} of run {run}): {_standing(task, found)}")
     lines = (title, *_point_lines(found, 1), *_way_lines(obstacles), *_attempt_lines(scene, task))
     return View(data, Prose(lines))
 
@@ -65,13 +63,24 @@ def _way_lines(obstacles: tuple[Obstacle, ...]) -> Iterator[Line]:
     for one in obstacles[:_SHOWN]:
         yield Line(_obstacle_title(one), 1)
         yield from _point_lines(one.points, 2)
+        yield from _last_failure(one.task)
     if len(obstacles) > _SHOWN:
         yield Line(f"and {len(obstacles) - _SHOWN} more: see kubectl bernstein tree, or --output json", 1)
 
 
 def _obstacle_title(one: Obstacle) -> str:
-    phase = one.task.status.phase if one.task else "no task of the run has this name"
-    return f"{one.name}: {phase} (needed by {', '.join(one.needed_by)})"
+    standing = _standing(one.task, one.points) if one.task else "no task of the run has this name"
+    return f"{one.name}: {standing} (needed by {', '.join(one.needed_by)})"
+
+
+def _standing(task: TaskObject, found: tuple[Point, ...]) -> str:
+    return ", ".join(dict.fromkeys((task.status.phase, found[0].reason)))
+
+
+def _last_failure(task: TaskObject | None) -> Iterator[Line]:
+    last = task.status.attempts[-1] if task and task.status.attempts else None
+    if last and last.end_time:
+        yield Line(f"Its last attempt, {_attempt_text(last)}", 2)
 
 
 def _attempt_lines(scene: Scene, task: TaskObject) -> Iterator[Line]:

@@ -36,7 +36,7 @@ def refused(reason: str) -> dict[str, Any]:
             scene(waiting("t", "a"), waiting("a")),
             "DependencyPending",
             "Waits for a.",
-            "once these have succeeded",
+            "once all that it waits for has succeeded",
             id="a dependency",
         ),
         pytest.param(

@@ -94,10 +94,10 @@ def test_the_whole_answer_reads_from_top_to_bottom() -> None:
     assert lines(*tasks) == [
         "agenttask/r-check (check of run r): Pending, DependencyPending",
         "  Waits for write.",
-        "  → It starts by itself once these have succeeded.",
+        "  → It starts by itself once all that it waits for has succeeded.",
         "",
         "In its way:",
-        "  write: Pending (needed by check)",
+        "  write: Pending, PodWaiting (needed by check)",
         f"    {SLOW}",
         "    → kubectl describe pod pod-2",
     ]
@@ -110,6 +110,11 @@ def test_attempts_are_told_with_what_they_used_up() -> None:
         "  1: agent, NonZeroExit: the tests are red",
         "  2: goes on, Pod pod-2",
     ]
+
+
+def test_how_what_is_in_the_way_failed_last_is_told() -> None:
+    tasks = [waiting("t", "a"), task("a", status=stands("Pending", attempts=[begun(1, **ENDED)]))]
+    assert lines(*tasks)[-1] == "    Its last attempt, 1: agent, NonZeroExit: the tests are red"
 
 
 def test_a_name_that_nobody_has_is_said_so() -> None:
