@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,9 @@ from e2e.scenarios.cast import SMALL, command, profile, task
 from e2e.scenarios.git_server import GitServer
 from tests.support.audit import AuditLog, writes
 from tests.support.builders import make_run
+from tests.support.fixtures import Cluster
 from tests.support.kube import Kube, Kubectl, Manifest, eventually
+from tests.support.plugin import Plugin
 from tests.support.tasks import attempts, result_classes, wait_phase
 
 OPERATOR_USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
@@ -57,6 +60,19 @@ def test_an_agent_has_nothing_that_it_does_not_need(kube: Kube, kubectl: Kubectl
     assert "Read-only file system" in seen
     assert "CapEff:\t0000000000000000" in seen
     assert "KUBERNETES_" not in seen
+
+
+def test_the_plugin_prints_and_follows_what_an_agent_writes(
+    kube: Kube, cluster: Cluster, tmp_path: Path
+) -> None:
+    plugin = Plugin(cluster.kubectl, cluster.kubeconfig, kube.namespace, tmp_path)
+    program = "echo first; sleep 5; echo second"
+    begin(kube, task("lazy"), using=command("sh", "-c", program))
+    wait_phase(kube, "t", "Running")
+    assert plugin("logs", "t", "--follow").rstrip().endswith("first\nsecond")
+    wait_phase(kube, "t", "Succeeded")
+    assert "second" in plugin("logs", "t", "--attempt", "1")
+    assert plugin("logs", "t", "--container", "runner") == ""
 
 
 def test_a_pod_is_bounded_owned_and_has_no_token(kube: Kube) -> None:

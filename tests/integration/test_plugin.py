@@ -1,5 +1,7 @@
 """`kubectl bernstein` against the real operator: what it tells is so, and what it is told acts."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -202,10 +204,24 @@ def test_a_log_that_cannot_be_had_is_told_in_the_api_servers_words(
     pod = wait_pod(kube, "t")["metadata"]["name"]
     assert plugin("logs", "t") == "", "a Pod that no node has yet has no log"
     bind(kube, pod)
-    assert plugin.refusal("logs", "t", "--container", "absent").startswith(
-        "error: container absent is not valid"
-    )
+    assert plugin.refusal("logs", "t").startswith("error: no preferred addresses found")
     assert plugin.refusal("logs", "t", "--attempt", "2").endswith("has the attempts 1 to 1, not 2")
+
+
+def test_context_and_namespace_are_the_users_own_as_for_kubectl(
+    kube: Kube, plugin: Plugin, tmp_path: Path
+) -> None:
+    kube.create(make_run())
+    own = tmp_path / "own"
+    own.write_bytes(plugin.kubeconfig.read_bytes())
+    mine = replace(plugin, kubeconfig=own)
+    here = ("bernstein", "status", "--json")
+    assert mine.kubectl_says(*here).out == "[]\n", "nothing is in the namespace default"
+    mine.kubectl_says("config", "set-context", "--current", "--namespace", plugin.namespace)
+    [run] = json.loads(mine.kubectl_says(*here).out)
+    assert run["run"] == "r"
+    elsewhere = mine.kubectl_says("bernstein", "--namespace", "default", "--json", "status")
+    assert elsewhere.out == "[]\n", "an option counts more, also before the command"
 
 
 def test_kubectl_completes_the_plugins_commands(plugin: Plugin) -> None:
