@@ -156,8 +156,8 @@ def resume(run: str) -> None:
 def completion(shell: str) -> None:
     """Print a completion script.
 
-    It completes kubectl-bernstein. The same behind kubectl needs nothing but kubectl's own completion: that asks
-    the program kubectl_complete-bernstein, which is installed beside this one.
+    It completes kubectl-bernstein. The same behind kubectl needs nothing but kubectl's own completion: that
+    asks the program kubectl_complete-bernstein, which is installed beside this one.
     """
     click.echo(script(cli, shell))
 
