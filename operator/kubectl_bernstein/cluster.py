@@ -78,7 +78,7 @@ class Cluster:
                 container=container,
                 follow=follow,
                 _preload_content=False,
-                _request_timeout=(_TIMEOUT[0], None if follow else _TIMEOUT[1]),
+                _request_timeout=None if follow else _TIMEOUT,
             )
             yield from answer.stream(decode_content=False)
 

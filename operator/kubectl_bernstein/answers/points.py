@@ -25,7 +25,7 @@ from kubectl_bernstein.answers.point import Point, point
 from kubectl_bernstein.answers.remedies import BLOCKED, ENDED, RUN, RUNNING, WAITING
 from kubectl_bernstein.answers.slots import run_points, slot_point
 from kubectl_bernstein.scene import Scene
-from kubectl_bernstein.views.view import moment
+from kubectl_bernstein.times import moment
 
 _NOT_SEEN: Final = "NotSeen"
 _ONLY_THE_OPERATOR_KNOWS: Final = frozenset(

@@ -8,7 +8,8 @@ from bernstein_operator.api.conditions import Condition
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run import ConcurrencyStatus, TaskCounts
 from bernstein_operator.api.vocabulary import ConditionStatus
-from kubectl_bernstein.views.view import Table, View, age
+from kubectl_bernstein.times import age
+from kubectl_bernstein.views.view import Table, View
 
 _TOLD: Final = (
     ("running", "running"),

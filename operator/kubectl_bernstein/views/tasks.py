@@ -7,7 +7,8 @@ from bernstein_operator.api.conditions import find
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.vocabulary import ConditionStatus, ConditionType
 from kubectl_bernstein.scene import Scene
-from kubectl_bernstein.views.view import Table, View, age
+from kubectl_bernstein.times import age
+from kubectl_bernstein.views.view import Table, View
 
 _HEADS = ("TASK", "RUN", "ROLE", "PHASE", "ATTEMPT", "RETRIES", "REASON", "COST", "AGE")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,11 +19,15 @@ from tests.unit.objects import raw_run
 
 @dataclass
 class Server:
-    """An API server that says what was prepared, in order; ``asked`` are path and query of each request."""
+    """An API server that says what was prepared, in order; ``asked`` are path and query of each request.
+
+    What is put into ``log`` is sent at once to whoever reads a log; nothing (``b""``) ends it.
+    """
 
     url: str = ""
     answers: list[tuple[int, str]] = field(default_factory=list)
     asked: list[tuple[str, dict[str, list[str]]]] = field(default_factory=list)
+    log: "SimpleQueue[bytes]" = field(default_factory=SimpleQueue)
 
     def say(self, body: Any, status: int = 200) -> None:
         """Prepare an answer: text as it is, all else as JSON."""
@@ -35,14 +40,28 @@ def server() -> Iterator[Server]:
     state = Server()
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             state.asked.append((parts.path, parse_qs(parts.query)))
+            if parts.path.endswith("/log"):
+                self.stream()
+                return
             status, body = state.answers.pop(0)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body.encode())
+
+        def stream(self) -> None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            piece = b"-"
+            while piece:
+                piece = state.log.get()
+                self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
             """Say nothing."""
@@ -99,6 +118,19 @@ def test_a_long_list_is_read_page_by_page(server: Server, kubeconfig: str) -> No
     assert [run.meta.name for run in found] == ["a", "b"]
     assert [path for path, _ in server.asked] == ["/apis/bernstein.run/v1alpha1/bernsteinruns"] * 2
     assert [query.get("continue") for _, query in server.asked] == [None, ["next"]]
+
+
+def test_a_log_is_passed_on_while_it_is_written(server: Server, kubeconfig: str) -> None:
+    cluster = Cluster(kubeconfig=kubeconfig, context="there", namespace=None)
+    pieces = cluster.log("p", container="agent", follow=True)
+    for piece in (b"first\n", b"second\n"):
+        server.log.put(piece)
+        assert next(pieces) == piece
+    server.log.put(b"")
+    assert list(pieces) == []
+    assert server.asked == [
+        ("/api/v1/namespaces/team/pods/p/log", {"container": ["agent"], "follow": ["True"]})
+    ]
 
 
 @pytest.mark.parametrize(

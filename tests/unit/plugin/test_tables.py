@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from kubectl_bernstein.times import age
 from kubectl_bernstein.views.status import runs_view
 from kubectl_bernstein.views.tasks import tasks_view
-from kubectl_bernstein.views.view import Table, View, age
+from kubectl_bernstein.views.view import Table, View
 from tests.unit.objects import at, run, task
 from tests.unit.plugin.scenes import at_work, said, scene, stands
 
