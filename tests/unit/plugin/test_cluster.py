@@ -129,7 +129,7 @@ def test_a_log_is_passed_on_while_it_is_written(server: Server, kubeconfig: str)
     server.log.put(b"")
     assert list(pieces) == []
     assert server.asked == [
-        ("/api/v1/namespaces/team/pods/p/log", {"container": ["agent"], "follow": ["True"]})
+        ("/api/v1/namespaces/team/pods/p/log", {"container": ["agent"], "follow": ["true"]})
     ]
 
 
