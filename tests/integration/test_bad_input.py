@@ -151,6 +151,18 @@ def test_the_younger_one_has_the_name_once_the_older_gave_up(kube: Kube, operato
     wait_phase(kube, "behind", "Succeeded")
 
 
+def test_a_run_does_not_end_before_the_younger_one_has_its_chance(
+    kube: Kube, operator: OperatorProcess
+) -> None:
+    kube.create(make_run())
+    kube.create(make_task("a-first", name="same", suspend=True))
+    kube.create(make_task("b-second", name="same"))
+    wait_waiting(kube, "b-second", "InvalidSpec")
+    kube.annotate("agenttasks", "a-first", cancel="true")
+    wait_phase(kube, "b-second", "Succeeded")
+    wait_run(kube, "r", "Failed")
+
+
 @pytest.fixture
 def lax_schema(cluster_kube: Kube) -> Iterator[None]:
     """The task's CRD as an older one might have been: it lets any priority in."""

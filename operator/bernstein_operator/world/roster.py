@@ -50,8 +50,15 @@ class Roster:
 
     @property
     def stuck(self) -> int:
-        """How many tasks are invalid and so can't move."""
-        return sum(self.counts(maker) for maker in self._stuck.values())
+        """How many tasks are invalid and so can't move.
+
+        A task says so in its status until it has looked again, and by then its run may have been taken for
+        over. So where nothing else could move, what they say is checked against what holds now.
+        """
+        told = [self.tasks[uid] for uid, maker in self._stuck.items() if self.counts(maker)]
+        phases = self.phases
+        others = phases[TaskPhase.PENDING] + phases[TaskPhase.RUNNING] - len(told)
+        return len(told) if others else self._still_stuck(told)
 
     @property
     def live(self) -> int:
@@ -151,6 +158,18 @@ class Roster:
     def cycle_of(self, task: TaskObject) -> tuple[str, ...]:
         """Return the members of the cycle that a task is part of."""
         return cycle_through(task.name, self._unmet) if needs(task) else ()
+
+    def _still_stuck(self, tasks: Iterable[TaskObject]) -> int:
+        """Count those that are invalid, lack their name, or wait for themselves."""
+        circling: set[str] = set()
+        count = 0
+        for task in tasks:
+            astray = bool(task.invalid) or self.owner_of(task.name) is not task
+            if not astray and task.name not in circling:
+                # All its members at once, so that a long cycle isn't walked again for each of them.
+                circling.update(self.cycle_of(task))
+            count += astray or task.name in circling
+        return count
 
     def _unmet(self, name: str) -> tuple[str, ...]:
         return unmet(self.owner_of(name))

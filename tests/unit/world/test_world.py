@@ -228,22 +228,37 @@ def test_a_task_that_was_deleted_while_the_lists_were_read_is_recalled_once() ->
     assert scene.phases() == {"Cancelled": 1}
 
 
+def told(reason: str) -> dict[str, Any]:
+    admitted = {"type": "Admitted", "status": "False", "reason": reason}
+    return {"conditions": [{**admitted, "lastTransitionTime": "2026-01-01T12:00:00Z"}]}
+
+
 def test_tasks_that_cannot_move_are_counted_as_stuck() -> None:
     scene = Scene()
-    invalid = {
-        "conditions": [
-            {
-                "type": "Admitted",
-                "status": "False",
-                "reason": "InvalidGraph",
-                "lastTransitionTime": "2026-01-01T12:00:00Z",
-            }
-        ]
-    }
-    scene.put("a", version=1, status=invalid)
-    scene.put("b", version=1, status=invalid, owner="former-run")
+    scene.put("a", version=1, dependsOn=["b"], status=told("InvalidGraph"))
+    scene.put("b", version=1, dependsOn=["a"], status=told("InvalidGraph"))
+    scene.put("c", version=1, title=7, status=told("InvalidSpec"), owner="former-run")
+    assert scene.run.stuck == 2
+    scene.put("b", version=2, status=told("BackingOff"))
     assert scene.run.stuck == 1
-    scene.put("a", version=2)
+
+
+def test_a_task_whose_name_became_free_is_stuck_no_more_before_it_has_looked_again() -> None:
+    scene = Scene()
+    later = {"creationTimestamp": "2026-01-01T13:00:00Z"}
+    scene.put("one", version=1, name="x", status=status(phase="Running"))
+    scene.put("two", name="x", status=told("InvalidSpec"), metadata=later)
+    assert scene.run.stuck == 1
+    scene.put("one", version=2, name="x", status=status(phase="Failed"))
+    assert scene.run.stuck == 0
+
+
+def test_a_task_whose_cycle_was_broken_is_stuck_no_more_before_it_has_looked_again() -> None:
+    scene = Scene()
+    scene.put("a", dependsOn=["b"], status=told("InvalidGraph"))
+    scene.put("b", version=1, dependsOn=["a"], status=status(phase="Running"))
+    assert scene.run.stuck == 1
+    scene.put("b", version=2, dependsOn=["a"], status=status(phase="Succeeded"))
     assert scene.run.stuck == 0
 
 
