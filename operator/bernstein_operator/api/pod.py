@@ -14,6 +14,7 @@ from msgspec import Struct
 from bernstein_operator.api.names import (
     ANNOTATION_STOP,
     ANNOTATION_STOP_TIME,
+    API_VERSION,
     LABEL_ROLE,
     LABEL_RUN,
 )
@@ -32,6 +33,7 @@ class OwnerReference(Record, frozen=True):
     kind: str
     name: str
     uid: str
+    api_version: str = ""
     controller: bool | None = None
 
 
@@ -60,9 +62,13 @@ class Metadata(Record, frozen=True):
         return int(self.resource_version or 0)
 
     def controller_uid(self, kind: str) -> str:
-        """UID of the owner that manages this object if it is of that kind, or an empty text."""
-        owners = (owner for owner in self.owner_references or () if owner.controller and owner.kind == kind)
-        return next((owner.uid for owner in owners), "")
+        """UID of the owner that manages this object if it is of that kind of ours, or an empty text.
+
+        Whoever claims an owner that never was is removed by garbage collection, but not where it is one of a
+        group or version that nobody serves.
+        """
+        managers = (owner for owner in self.owner_references or () if owner.controller and owner.kind == kind)
+        return next((owner.uid for owner in managers if owner.api_version == API_VERSION), "")
 
     def annotation(self, key: str) -> str | None:
         """Return an annotation's value, if it is set."""

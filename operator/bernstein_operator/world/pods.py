@@ -3,6 +3,9 @@
 Two things must not happen here: an older picture of a Pod replacing a newer one, and a Pod that is gone
 coming back to life because a late event tells of it. The last state of a Pod that is gone is kept for as
 long as its attempt is open: it says how the attempt ended.
+
+A Pod stays with the task that it was first seen with. Whoever deletes a task with ``--cascade=orphan`` takes
+the owner off its Pods; the agents go on all the same, and hold their slots until they end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,11 +20,16 @@ class PodStore:
 
     def __init__(self) -> None:
         self._by_task: dict[str, dict[str, Sighting]] = {}
+        self._tasks: dict[str, str] = {}
         self._dead = Graves()
 
     def of_task(self, task_uid: str) -> tuple[Sighting, ...]:
         """Return what is known of a task's Pods."""
         return tuple(self._by_task.get(task_uid, {}).values())
+
+    def task_of(self, pod: Pod) -> str:
+        """Return the UID of the task that a Pod was first seen with; empty for a stranger's Pod."""
+        return self._tasks.get(pod.metadata.uid) or pod.task_uid
 
     def all_present(self) -> Iterator[Pod]:
         """Yield every Pod that isn't gone."""
@@ -32,10 +40,12 @@ class PodStore:
         """Take note of a Pod; returns whether that was news."""
         if pod.metadata.uid in self._dead:
             return False
-        sightings = self._by_task.setdefault(pod.task_uid, {})
+        task_uid = self.task_of(pod)
+        sightings = self._by_task.setdefault(task_uid, {})
         known = sightings.get(pod.metadata.name)
         if known and not known.gone and known.pod.metadata.version >= pod.metadata.version:
             return False
+        self._tasks[pod.metadata.uid] = task_uid
         sightings[pod.metadata.name] = Sighting(pod)
         return True
 
@@ -44,7 +54,9 @@ class PodStore:
         if pod.metadata.uid in self._dead:
             return False
         self._dead.add(pod.metadata)
-        sightings = self._by_task.setdefault(pod.task_uid, {})
+        task_uid = self.task_of(pod)
+        self._tasks.pop(pod.metadata.uid, None)
+        sightings = self._by_task.setdefault(task_uid, {})
         known = sightings.get(pod.metadata.name)
         if known and known.pod.metadata.uid != pod.metadata.uid:
             return False

@@ -233,13 +233,15 @@ class World:
 
     def seen(self, pod: Pod) -> None:
         """Take note of an agent's Pod as it is."""
-        if pod.task_uid and self._pods.put(pod):
-            self._pod_changed(pod)
+        task_uid = self._pods.task_of(pod)
+        if task_uid and self._pods.put(pod):
+            self._pod_changed(pod, task_uid)
 
     def gone(self, pod: Pod) -> None:
         """Take note of a Pod's end."""
-        if pod.task_uid and self._pods.bury(pod):
-            self._pod_changed(pod)
+        task_uid = self._pods.task_of(pod)
+        if task_uid and self._pods.bury(pod):
+            self._pod_changed(pod, task_uid)
 
     def pods_missing_from(self, listed: Iterable[Pod], *, version: int) -> list[Pod]:
         """Return the Pods that a complete list of that version should hold and doesn't."""
@@ -328,8 +330,7 @@ class World:
         run = self._run_of(task)
         return task.effective(run.spec.task_defaults if run and run.spec else None)
 
-    def _pod_changed(self, pod: Pod) -> None:
-        uid = pod.task_uid
+    def _pod_changed(self, pod: Pod, uid: str) -> None:
         # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
         key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
         roster = self._rosters.setdefault(key, Roster())

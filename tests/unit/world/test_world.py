@@ -388,6 +388,40 @@ def test_somebody_elses_pod_with_our_labels_holds_none() -> None:
     assert scene.world.live == 0
 
 
+def test_a_pod_that_claims_a_task_of_an_api_that_nobody_serves_holds_none() -> None:
+    scene = Scene()
+    claim = {
+        "apiVersion": "bernstein.run/v9",
+        "kind": "AgentTask",
+        "name": "t",
+        "uid": "x",
+        "controller": True,
+    }
+    scene.world.seen(pod(owner=[claim], **LIVE))
+    assert scene.run.live == 0
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param({"phase": "Succeeded"}, id="it ended"),
+        pytest.param(None, id="it was deleted"),
+    ],
+)
+def test_a_pod_that_was_orphaned_holds_its_slot_until_its_end(end: dict[str, Any] | None) -> None:
+    scene = Scene()
+    scene.put(status=status(attempt()))
+    scene.world.seen(pod(version=2, **LIVE))
+    scene.drop()
+    scene.world.seen(pod(version=3, owner=[], **LIVE))
+    assert scene.run.live == 1
+    if end:
+        scene.world.seen(pod(version=4, owner=[], **{**LIVE, **end}))
+    else:
+        scene.world.gone(pod(version=4, owner=[], **LIVE))
+    assert (scene.run.live, scene.world.live) == (0, 0)
+
+
 def test_a_dead_pod_does_not_take_its_slot_again() -> None:
     scene = Scene()
     scene.put(status=status(attempt()))
