@@ -16,6 +16,8 @@ LONGEST_ACTIVE_DEADLINE: Final = 2_147_483_647
 TERMINATION_GRACE: Final = timedelta(seconds=10)
 LOST_AFTER: Final = timedelta(seconds=60)
 """So long after its grace period a Pod that should have ended is taken for lost."""
+CLOCK_SKEW: Final = timedelta(seconds=60)
+"""So far ahead a moment may lie that was recorded on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,15 @@ def limit_of(pod: Pod, task: EffectiveTask, *, now: datetime) -> Limit:
     return Limit(at=created + timedelta(seconds=task.start_timeout_seconds), started=False)
 
 
-def overdue_since(pod: Pod) -> datetime | None:
+def overdue_since(pod: Pod, *, now: datetime) -> datetime | None:
     """Return the moment from which a Pod that was told to end is taken for lost.
 
-    Where the record of that moment was damaged, it counts from the Pod's creation: long ago.
+    Where the record of that moment was damaged, it counts from the Pod's creation: long ago. One that lies
+    ahead of ``now`` was not written by us either, and whoever did may not keep a Pod for ever.
     """
     if pod.metadata.deletion_timestamp:
         # deletionTimestamp lies at the end of the grace period already.
         return pod.metadata.deletion_timestamp + LOST_AFTER
-    told = pod.stopped_at or pod.metadata.creation_timestamp
+    recorded = pod.stopped_at if pod.stopped_at and pod.stopped_at <= now + CLOCK_SKEW else None
+    told = recorded or pod.metadata.creation_timestamp
     return told + TERMINATION_GRACE + LOST_AFTER if told else None

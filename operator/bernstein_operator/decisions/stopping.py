@@ -66,7 +66,7 @@ def _urge(pod: Pod, *, now: datetime) -> Ending:
     if not pod.scheduled and not deleting:
         # No kubelet has it, so nobody would ever end it.
         return Ending((DeletePod(pod),))
-    overdue = overdue_since(pod)
+    overdue = overdue_since(pod, now=now)
     if overdue and now >= overdue:
         return Ending((DeletePod(pod, force=deleting),))
     return Ending(moments=(overdue,))

@@ -50,10 +50,13 @@ def test_which_limit_holds(seen: Pod, limit: Limit) -> None:
         pytest.param(pod(stop="deadline", stopped=30), 100, id="60 s after the grace of its stop"),
         pytest.param(pod(stop="deadline", stopped=30, deleted=200), 260, id="its deletion is the later word"),
         pytest.param(pod(stop="deadline", created=3), 73, id="from its creation where no moment was kept"),
+        pytest.param(pod(stop="deadline", stopped=160, created=3), 230, id="a clock that is a little ahead"),
+        pytest.param(pod(stop="deadline", stopped=161, created=3), 73, id="a moment that has yet to come"),
+        pytest.param(pod(stop="deadline", stopped=251_635_031_999, created=3), 73, id="the end of all time"),
     ],
 )
 def test_when_a_pod_is_taken_for_lost(seen: Pod, lost_at: float) -> None:
-    assert overdue_since(seen) == at(lost_at)
+    assert overdue_since(seen, now=at(100)) == at(lost_at)
 
 
 @pytest.mark.parametrize(
