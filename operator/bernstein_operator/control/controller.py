@@ -202,7 +202,9 @@ class Controller:
             self._run_written.pop(name, None)
             return None
         decision = decide_run(snapshot, now=clock.now())
-        free, ask_again = self._holds.allowance(key.namespace, decision.free)
+        # A run in which nothing waits must not use up the one try that a refusing namespace grants.
+        wanted = min(decision.free, snapshot.waiting)
+        free, ask_again = self._holds.allowance(key.namespace, wanted)
         self._world.grant(name, free=free)
         work, due = self._run_write(snapshot, decision)
         self._queue.schedule(key, min((one for one in (ask_again, due) if one is not None), default=None))

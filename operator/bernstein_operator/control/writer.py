@@ -211,7 +211,8 @@ class Writer:
 
     async def _delete_pod(self, target: Pod, *, force: bool) -> None:
         meta = target.metadata
-        grace = 0 if force or not target.scheduled else None
+        # Unforced, the API server removes a Pod without a node at once; only it knows whether it has one now.
+        grace = 0 if force else None
         try:
             answer = await self.api.delete(PODS, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace)
         except (NotFoundError, ConflictError):

@@ -25,11 +25,16 @@ PODS = "/api/v1/namespaces/ns/pods"
 
 @dataclass
 class Cluster(Server):
-    """Objects by path; ``refusals`` are given to creations, by their path, before any is accepted."""
+    """Objects by path; ``refusals`` are given to creations, by their path, before any is accepted.
+
+    ``holds`` and ``writer`` are the operator's own.
+    """
 
     objects: dict[str, Raw] = field(default_factory=dict)
     refusals: dict[str, deque[tuple[int, Raw]]] = field(default_factory=dict)
     version: int = 100
+    holds: Holds = field(init=False)
+    writer: Writer = field(init=False)
 
     def refuse(self, path: str, status: int, message: str, *, reason: str = "Forbidden") -> None:
         """Prepare a refusal of a creation under ``path``."""
@@ -90,6 +95,7 @@ async def operating(run: Raw, *tasks: Raw, missed: Sequence[Raw] = ()) -> AsyncI
         writer = Writer(cluster.api, world, holds, herald, clock.now, "agent:test")
         sync = Sync(cluster.api, world, namespaces=("ns",))
         controller = Controller(world, queue, holds, writer, sync.nothing_missed)
+        cluster.holds, cluster.writer = holds, writer
         cluster.objects[f"{ROOT}/bernsteinruns/{run['metadata']['name']}"] = run
         cluster.objects.update(
             {f"{ROOT}/agenttasks/{one['metadata']['name']}": one for one in (*tasks, *missed)}

@@ -2,10 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from bernstein_operator.api.snapshot import Refusal
+from bernstein_operator.api.vocabulary import AdmittedReason
+from bernstein_operator.decisions.plan import DeletePod
 from tests.unit.control.cluster import PODS, ROOT, Cluster, operating
-from tests.unit.objects import Raw, name_of_pod, owned_by, raw_run, raw_task
+from tests.unit.objects import Raw, name_of_pod, owned_by, pod, raw_run, raw_task, task
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
 POD = name_of_pod()
@@ -116,3 +120,30 @@ async def test_a_refused_inline_task_is_told_of_and_tried_again() -> None:
         if asked.path == f"{run}/status"
         for condition in asked.body["status"].get("conditions", ())
     }
+
+
+async def test_a_run_in_which_nothing_waits_leaves_the_next_try_to_others() -> None:
+    async with operating(plain_run()) as cluster:
+        for name in ("x", "y"):
+            refusal = Refusal(AdmittedReason.QUOTA_EXCEEDED, QUOTA)
+            cluster.holds.refused(("ns", name), f"{name}-uid", refusal)
+        cluster.holds.freed("ns")
+        run = f"{ROOT}/bernsteinruns/r"
+        await cluster.until(lambda: cluster.objects[run]["status"]["observedGeneration"] == 1)
+        assert cluster.holds.allowance("ns", 1)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("force", "grace"),
+    [
+        pytest.param(False, {}, id="as the Pod itself says, also if it has found a node by now"),
+        pytest.param(True, {"gracePeriodSeconds": 0}, id="by force"),
+    ],
+)
+async def test_how_a_pod_without_a_node_is_removed(force: bool, grace: Raw) -> None:
+    unscheduled = pod(node="")
+    async with operating(plain_run()) as cluster:
+        cluster.objects[f"{PODS}/{POD}"] = msgspec.to_builtins(unscheduled)
+        await cluster.writer.act(task(), DeletePod(unscheduled, force=force))
+    (asked,) = [one for one in cluster.asked if one.method == "DELETE"]
+    assert asked.body == {"preconditions": {"uid": unscheduled.metadata.uid}, **grace}
