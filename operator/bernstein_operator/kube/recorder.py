@@ -34,7 +34,7 @@ class Recorder:
     def __init__(self, api: KubeApi) -> None:
         self._api = api
         self._queue: asyncio.Queue[Parcel] = asyncio.Queue(_CAPACITY)
-        self._may_not: set[str] = set()
+        self._told: set[tuple[str, int]] = set()
 
     def post(self, namespace: str, body: dict[str, Any]) -> None:
         """Hand in an event; returns at once."""
@@ -72,7 +72,8 @@ class Recorder:
         log.warning("event dropped", extra={"reason": parcel.body["reason"], "namespace": parcel.namespace})
 
     def _tell_once(self, parcel: Parcel, error: ApiError) -> None:
-        if error.message in self._may_not:
+        # By namespace, not by the message: where a namespace is going away, that names each event.
+        if (parcel.namespace, error.status) in self._told:
             return
-        self._may_not.add(error.message)
+        self._told.add((parcel.namespace, error.status))
         log.warning("event refused", extra={"namespace": parcel.namespace, "error": error.message})

@@ -36,11 +36,14 @@ async def test_what_becomes_of_an_event(answers: list[tuple[int, Any]], tries: i
     assert [one.body["metadata"]["name"] for one in server.asked] == ["first"] * tries + ["second"]
 
 
-async def test_a_missing_permission_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("message", ["may not create events", "{} is forbidden: ns is being terminated"])
+async def test_a_refusal_is_told_once_for_each_namespace(
+    message: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with serving() as server:
         recorder = Recorder(server.api)
         for number in range(3):
-            server.say(403, {"reason": "Forbidden", "message": "may not create events"})
+            server.say(403, {"reason": "Forbidden", "message": message.format(number)})
             recorder.post("ns", event(str(number)))
         with caplog.at_level(logging.WARNING, logger="bernstein_operator"):
             running = asyncio.create_task(recorder.run())
