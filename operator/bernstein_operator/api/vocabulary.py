@@ -108,7 +108,7 @@ class AdmittedReason(StrEnum):
     QUOTA_EXCEEDED = "QuotaExceeded"
     """A ResourceQuota of the namespace refused the Pod."""
     POD_FORBIDDEN = "PodForbidden"
-    """Pod Security, a LimitRange or an admission policy refused the Pod; the text says which and why."""
+    """Pod Security, a LimitRange, an admission policy or webhook refused the Pod or is down; see its text."""
     PERMISSION_MISSING = "PermissionMissing"
     """The operator's own role lacks a verb that the text names."""
     NAMESPACE_TERMINATING = "NamespaceTerminating"

@@ -7,7 +7,8 @@
     ├── ConflictError            409: somebody else wrote, or it exists already
     │   └── AlreadyExistsError
     ├── GoneError                410: the list or watch must begin anew
-    ├── RefusedError             a definite no that the same request would meet again: 400, 403, 405, 422 …
+    ├── RefusedError             a definite no that the same request would meet again: 400, 403, 405, 422 …,
+    │                            and 500 where an admission webhook is down: nothing is stored then
     ├── ThrottledError           429: not now
     └── UnavailableError         5xx, time-out, lost connection: nobody knows whether it happened
 """
@@ -19,6 +20,7 @@ _CONFLICT: Final = 409
 _GONE: Final = 410
 _THROTTLED: Final = 429
 _SERVER_SIDE: Final = 500
+_WEBHOOK_DOWN: Final = "failed calling webhook"
 
 
 class ApiError(Exception):
@@ -68,14 +70,14 @@ class UnavailableError(ApiError):
 def error_for(status: int, body: dict[str, Any]) -> ApiError:
     """Return the error for an answer that isn't a success; ``body`` is its Status object, or empty."""
     reason, message = str(body.get("reason") or ""), str(body.get("message") or "")
-    return _kind(status, reason)(status=status, reason=reason, message=message)
+    return _kind(status, reason, message)(status=status, reason=reason, message=message)
 
 
-def _kind(status: int, reason: str) -> type[ApiError]:
+def _kind(status: int, reason: str, message: str) -> type[ApiError]:
     if status == _CONFLICT:
         return AlreadyExistsError if reason == "AlreadyExists" else ConflictError
     if status >= _SERVER_SIDE:
-        return UnavailableError
+        return RefusedError if _WEBHOOK_DOWN in message else UnavailableError
     return _KINDS.get(status, RefusedError)
 
 

@@ -50,6 +50,14 @@ async def test_a_refused_pod_uses_up_no_attempt_and_says_why() -> None:
         assert cluster.created(PODS) == [POD], "and it isn't asked for again at once"
 
 
+async def test_a_task_says_that_a_webhook_keeps_its_pod_back() -> None:
+    said = 'Internal error occurred: failed calling webhook "w.example": failed to call webhook: refused'
+    async with operating(plain_run(), plain_task()) as cluster:
+        cluster.refuse(PODS, 500, said, reason="InternalError")
+        await cluster.until(lambda: waits_for(cluster) == "PodForbidden")
+        assert task_status(cluster)["attempt"] == 0, "it holds no slot meanwhile"
+
+
 async def test_a_pod_of_our_own_that_is_there_already_is_taken_over() -> None:
     async with operating(plain_run(), plain_task()) as cluster:
         ours = {

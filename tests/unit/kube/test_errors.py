@@ -45,3 +45,8 @@ def test_each_answer_has_its_error(status: int, reason: str, kind: type[ApiError
 def test_an_answer_without_a_status_object_is_borne(body: dict[str, Any]) -> None:
     error = error_for(503, body)
     assert (error.reason, error.message) == ("", "")
+
+
+def test_a_webhook_that_is_down_is_a_definite_no() -> None:
+    said = 'Internal error occurred: failed calling webhook "w.example": failed to call webhook: refused'
+    assert type(error_for(500, {"reason": "InternalError", "message": said})) is RefusedError
