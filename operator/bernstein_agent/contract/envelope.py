@@ -19,7 +19,7 @@ MAX_BRANCH_BYTES: Final = 640
 MAX_SECONDS: Final = 2**31 - 1
 
 COMMIT_PATTERN: Final = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
-BRANCH_PATTERN: Final = r"^(?![-/.])(?!.*(\.\.|//|@\{|\.lock$|[/.]$))[^\x00-\x20\x7f~^:?*\[\\]+$"
+BRANCH_PATTERN: Final = r"^(?![-/.])(?!.*(\.\.|//|@\{|\.lock(/|$)|[/.]$))[^\x00-\x20\x7f~^:?*\[\\]+$"
 URL_PATTERN: Final = r"^[^-\s\x00-\x1f][^\s\x00-\x1f]*$"
 REF_PATTERN: Final = r"^[^-\s\x00-\x1f:][^\s\x00-\x1f:]*$"
 CLASS_PATTERN: Final = r"^[a-z]+(_[a-z]+)*$"

@@ -42,6 +42,8 @@ LABEL_LIMIT: Final = 63
 OBJECT_LIMIT: Final = 253
 _HASH_DIGITS: Final = 6
 _POD_TASK_PART: Final = 40
+_BRANCH_PART: Final = 220
+"""git keeps each part of a branch as a file: at most 255 bytes, the endings of rescues and locks included."""
 
 
 def short_hash(text: str) -> str:
@@ -69,6 +71,12 @@ def pod_name(*, task: str, task_uid: str, attempt: int) -> str:
 def inline_task_name(*, run: str, task: str) -> str:
     """Return the object name of the AgentTask made from entry ``task`` of a run's list."""
     return shorten(f"{run}-{task}", limit=OBJECT_LIMIT)
+
+
+def branch_part(name: str) -> str:
+    """Return a run's or a task's name as one part of a branch; git refuses one that ends as its locks do."""
+    head = name.removesuffix(".lock")
+    return shorten(name if head == name else f"{head}-{short_hash(name)}", limit=_BRANCH_PART)
 
 
 def event_name(*, name: str, uid: str, reason: str, at: datetime, pod: str = "") -> str:

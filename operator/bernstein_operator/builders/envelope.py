@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from bernstein_agent import contract
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.effective import EffectiveTask
-from bernstein_operator.api.names import CONTROLLER
+from bernstein_operator.api.names import CONTROLLER, branch_part
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BranchBase, Repository
@@ -39,7 +39,7 @@ def envelope(
 
 def branch_of(repository: Repository, *, run: str, task: str) -> str:
     """Return the branch that a task's commits are pushed to."""
-    return f"{repository.push_branch_prefix}{run}/{task}"
+    return f"{repository.push_branch_prefix}{branch_part(run)}/{branch_part(task)}"
 
 
 def _deadline(attempt: Attempt, effective: EffectiveTask) -> datetime:

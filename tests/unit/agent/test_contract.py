@@ -154,6 +154,11 @@ REFUSED: dict[str, tuple[str, str, Change]] = {
         "payload.repository.branch",
         lambda d: d["payload"]["repository"].update(branch="a..b"),
     ),
+    "branch with a part that ends as a lock": (
+        "envelope",
+        "payload.repository.branch",
+        lambda d: d["payload"]["repository"].update(branch="a.lock/b"),
+    ),
     "branch with a line end": (
         "envelope",
         "payload.repository.branch",

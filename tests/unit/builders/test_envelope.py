@@ -6,8 +6,9 @@ import pytest
 
 from bernstein_agent import contract
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
+from bernstein_operator.api.run import Repository
 from bernstein_operator.api.task import Attempt, DependencyStatus
-from bernstein_operator.builders.envelope import envelope
+from bernstein_operator.builders.envelope import branch_of, envelope
 from tests.unit.objects import (
     COMMIT_A,
     COMMIT_B,
@@ -60,6 +61,17 @@ def test_the_agent_is_told_what_its_profile_says() -> None:
     said = told(by=profile(adapter="command", command={"args": ["sh", "-c", "$(X)"]}, git=git)).payload
     assert (said.adapter, said.command.args) == ("command", ("sh", "-c", "$(X)"))
     assert said.git == contract.GitIdentity(author_name="Ada", author_email="ada@example.org")
+
+
+@pytest.mark.parametrize("name", ["a" * 253, "a.lock", "a" * 248 + ".lock"], ids=["long", "lock", "both"])
+def test_a_branch_whose_name_git_would_refuse_is_called_otherwise(name: str) -> None:
+    repository = Repository.model_validate(REPOSITORY)
+    parts = branch_of(repository, run=name, task=name).split("/")
+    assert len(parts) == 3
+    for part in parts:
+        assert not part.endswith(".lock")
+        assert len(f"{part}.rescue-1000000.lock") <= 255
+    assert branch_of(repository, run="r", task=name) != branch_of(repository, run="r", task=name[:-1])
 
 
 def test_who_it_is_about_and_for_whom() -> None:
