@@ -63,7 +63,8 @@ def gates(
 ) -> Iterator[Gate]:
     """Yield every gate that is shut, in the order in which they are told."""
     if not snapshot.run:
-        yield Gate(AdmittedReason.RUN_NOT_FOUND, f"There is no BernsteinRun {effective.run!r}.")
+        owner = " that owns this task" if snapshot.task.made_by else ""
+        yield Gate(AdmittedReason.RUN_NOT_FOUND, f"There is no BernsteinRun {effective.run!r}{owner}.")
     if snapshot.cycle:
         yield Gate(AdmittedReason.INVALID_GRAPH, _cycle_text(snapshot.cycle))
     if snapshot.run and snapshot.run.status.phase in ENDED_RUN_PHASES:

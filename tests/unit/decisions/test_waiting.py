@@ -141,3 +141,18 @@ def test_an_invalid_task_names_the_field(seen: TaskSnapshot, words: str) -> None
 
 def test_a_plain_task_is_valid() -> None:
     assert invalid_gate(snapshot()) is None
+
+
+@pytest.mark.parametrize(
+    ("owner", "text"),
+    [
+        pytest.param("", "There is no BernsteinRun 'r'.", id="it only names its run"),
+        pytest.param(
+            "another", "There is no BernsteinRun 'r' that owns this task.", id="another run has the name"
+        ),
+    ],
+)
+def test_which_run_is_missing(owner: str, text: str) -> None:
+    found = gate(snapshot(task(owner=owner), run=None))
+    assert found
+    assert found.message == text
