@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 LANE_WIDTH: Final = 32
 RUN_STATUS_SECONDS: Final = 5.0
 """Counts in a run's status are written at most so often; a change of phase or reason at once."""
+CREATE_PAUSE_SECONDS: Final = (1.0, 15.0)
+"""So long refused inline tasks aren't asked for again, however often their run is looked at meanwhile."""
 _YIELD_EVERY: Final = 50
 
 
@@ -67,6 +69,14 @@ class _Work:
     job: Coroutine[Any, Any, None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """Until when a run's inline tasks aren't asked for, and for how long that is in all."""
+
+    until: float
+    seconds: float
+
+
 class Controller:
     """Works on keys until cancelled."""
 
@@ -86,6 +96,7 @@ class Controller:
         self._lanes = Lanes(queue.add, width=LANE_WIDTH)
         self._jobs: set[asyncio.Task[None]] = set()
         self._run_written: dict[Key, float] = {}
+        self._pauses: dict[Key, _Pause] = {}
         self.beat = clock.monotonic()
 
     async def run(self) -> None:
@@ -200,14 +211,19 @@ class Controller:
         snapshot = self._world.run_snapshot(name)
         if not snapshot:
             self._run_written.pop(name, None)
+            self._pauses.pop(name, None)
             return None
         decision = decide_run(snapshot, now=clock.now())
+        pause = self._pause_of(name) if decision.create else None
+        if pause:
+            decision = replace(decision, create=())
         # A run in which nothing waits must not use up the one try that a refusing namespace grants.
         wanted = min(decision.free, snapshot.waiting)
         free, ask_again = self._holds.allowance(key.namespace, wanted)
         self._world.grant(name, free=free)
         work, due = self._run_write(snapshot, decision)
-        self._queue.schedule(key, min((one for one in (ask_again, due) if one is not None), default=None))
+        waits = (one for one in (ask_again, due, pause) if one is not None)
+        self._queue.schedule(key, min(waits, default=None))
         return work
 
     def _run_write(self, snapshot: RunSnapshot, decision: RunDecision) -> tuple[_Work | None, float | None]:
@@ -236,8 +252,24 @@ class Controller:
             await self._writer.store_run(run, patch)
         self._run_written[run.meta.key] = clock.monotonic()
         refused = self._world.roster(run.meta.key).refused
+        if decision.create:
+            self._pause(run.meta.key, refused=bool(refused))
         if decision.create and refused:
             raise RefusedError(status=0, reason="", message=f"inline task not created: {refused}")
+
+    def _pause_of(self, run: Key) -> float | None:
+        """Return for how many seconds a run's inline tasks aren't to be asked for, None where they may be."""
+        pause = self._pauses.get(run)
+        left = pause.until - clock.monotonic() if pause else 0.0
+        return left if left > 0 else None
+
+    def _pause(self, run: Key, *, refused: bool) -> None:
+        """Wait longer after each refusal; once nothing was refused, no more."""
+        before = self._pauses.pop(run, None)
+        if refused:
+            least, most = CREATE_PAUSE_SECONDS
+            seconds = min(most, before.seconds * 2) if before else least
+            self._pauses[run] = _Pause(clock.monotonic() + seconds, seconds)
 
 
 def _lane_of(actions: tuple[Action, ...]) -> Lane:

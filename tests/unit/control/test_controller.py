@@ -1,5 +1,6 @@
 """The loop carries decisions out, and each of the API server's answers leads on."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -128,6 +129,18 @@ async def test_a_refused_inline_task_is_told_of_and_tried_again() -> None:
         if asked.path == f"{run}/status"
         for condition in asked.body["status"].get("conditions", ())
     }
+
+
+async def test_refused_inline_tasks_are_not_asked_for_at_every_look_at_their_run() -> None:
+    tasks = f"{ROOT}/agenttasks"
+    async with operating(plain_run(tasks=[{"name": "a", "prompt": "p"}])) as cluster:
+        for _ in range(50):
+            cluster.refuse(tasks, 403, "no more tasks")
+        await cluster.until(lambda: cluster.created(tasks))
+        for number in range(20):
+            cluster.writer.world.put_task(raw_task(f"n{number}", status={"phase": "Succeeded"}))
+            await asyncio.sleep(0.01)
+    assert len(cluster.created(tasks)) == 1
 
 
 async def test_a_run_in_which_nothing_waits_leaves_the_next_try_to_others() -> None:
