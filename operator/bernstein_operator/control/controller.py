@@ -146,7 +146,9 @@ class Controller:
         snapshot = self._world.task_snapshot(name, refusal=refusal)
         if not snapshot:
             self._holds.forget(name)
+            self._writer.herald.tasks_in_doubt.forget(name)
             return None
+        self._writer.herald.task_seen(snapshot.task, role=self._world.role_of(snapshot.task))
         now = clock.now()
         decision = decide(snapshot, now=now)
         self._place(snapshot, decision)
@@ -191,7 +193,9 @@ class Controller:
         snapshot = self._world.run_snapshot(name)
         if not snapshot:
             self._run_written.pop(name, None)
+            self._writer.herald.runs_in_doubt.forget(name)
             return None
+        self._writer.herald.run_seen(snapshot.run)
         decision = decide_run(snapshot, now=clock.now())
         free, ask_again = self._holds.allowance(key.namespace, decision.free)
         self._world.grant(name, free=free)

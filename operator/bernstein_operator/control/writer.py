@@ -68,6 +68,9 @@ class Writer:
         except (ConflictError, NotFoundError):
             await self.refresh_task(task)
             raise
+        except UnavailableError:
+            self.herald.tasks_in_doubt.add(task)
+            raise
         raw = orjson.loads(answer)
         self.world.put_task(raw)
         stored = TaskObject.parse(raw)
@@ -80,6 +83,9 @@ class Writer:
             answer = await self.api.patch(RUNS, meta.namespace, meta.name, patch, subresource="status")
         except (ConflictError, NotFoundError):
             await self._refresh(RUNS, run.meta.namespace, run.meta.name, self.world.put_run)
+            raise
+        except UnavailableError:
+            self.herald.runs_in_doubt.add(run)
             raise
         raw = orjson.loads(answer)
         self.world.put_run(raw)
