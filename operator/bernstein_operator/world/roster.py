@@ -32,6 +32,7 @@ class Roster:
         self.run_uid = ""
         self.gone_since: datetime | None = None
         self.refused = ""
+        self.first_admitted: datetime | None = None
         self._by_name: dict[str, dict[str, TaskObject]] = {}
         self._dependents: dict[str, set[str]] = {}
         self._phases: Counter[tuple[str, TaskPhase]] = Counter()
@@ -74,7 +75,7 @@ class Roster:
         """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
         self.run, self.gone_since = run, None
         if uid != self.run_uid:
-            self.run_uid, self.refused = uid, ""
+            self.run_uid, self.refused, self.first_admitted = uid, "", None
             self._departed.clear()
 
     def counts(self, maker: str) -> bool:
@@ -101,6 +102,9 @@ class Roster:
         self._phases[task.made_by, task.status.phase] += 1
         if _is_stuck(task):
             self._stuck[task.meta.uid] = task.made_by
+        admitted = task.status.first_admitted_time
+        if admitted and self.counts(task.made_by):
+            self.first_admitted = min(admitted, self.first_admitted or admitted)
         return before is None or _matters(before) != _matters(task)
 
     def remove(self, task: TaskObject, *, counts: bool) -> None:

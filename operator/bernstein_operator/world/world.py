@@ -138,6 +138,7 @@ class World:
             waiting=len(roster.waiting),
             operator_limit=self._operator_limit,
             refused=roster.refused,
+            first_admitted=roster.first_admitted,
         )
 
     # --- our own kinds --------------------------------------------------------------------------------

@@ -73,6 +73,19 @@ def identity(version: int, *, uid: str = RUN_UID) -> Metadata:
     return Metadata(name="r", namespace="ns", uid=uid, resource_version=str(version))
 
 
+# --- what a restart finds ---------------------------------------------------------------------------------
+
+
+def test_a_runs_first_start_is_found_in_its_tasks() -> None:
+    scene = Scene()
+    assert scene.run.first_admitted is None
+    scene.put("b", status=status(attempt(), first_admitted_time=at(7)))
+    scene.put("a", status=status(attempt(end_time=at(9)), first_admitted_time=at(3), phase="Succeeded"))
+    assert scene.run.first_admitted == at(3)
+    scene.world.put_run(raw_run(version=2, metadata={"uid": "another"}))
+    assert scene.run.first_admitted is None, "a run made again under the name has yet to start"
+
+
 # --- versions ---------------------------------------------------------------------------------------------
 
 
