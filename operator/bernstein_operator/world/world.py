@@ -229,6 +229,14 @@ class World:
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
             self._rosters.setdefault(_roster_key(key), Roster()).recall(run.status, absent=absent)
+        self._recall_gone_runs()
+
+    def _recall_gone_runs(self) -> None:
+        """Let the grace of agents begin whose run was deleted while nobody here looked."""
+        for roster in self._rosters.values():
+            if roster.run and roster.run not in self._runs and not roster.gone_since:
+                roster.gone_since = self._clock()
+                self._mark_all(roster.run)
 
     # --- Pods -----------------------------------------------------------------------------------------
 
