@@ -6,6 +6,7 @@ again and the decision made anew.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,7 +15,7 @@ import msgspec
 import orjson
 
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
 from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
@@ -39,7 +40,16 @@ from bernstein_operator.kube.errors import (
 from bernstein_operator.kube.resources import CONFIG_MAPS, PODS, RUNS, TASKS, Resource
 from bernstein_operator.world.world import World
 
+
+class _ConfigMap(msgspec.Struct):
+    """As much of a ConfigMap as tells whose it is and what it says."""
+
+    meta: Metadata = msgspec.field(name="metadata")
+    data: dict[str, str] = {}
+
+
 _POD: Final = msgspec.json.Decoder(Pod)
+_CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +141,9 @@ class Writer:
             return
         meta = task.meta
         try:
-            if plan.needs_config_map:
-                await self._create_envelope(plan)
+            if plan.needs_config_map and not await self._create_envelope(plan):
+                await self._name_taken(task, f"A ConfigMap {plan.attempt.pod_name!r}")
+                return
             answer = await self.api.create(PODS, meta.namespace, pod(plan))
         except AlreadyExistsError:
             answer = await self.api.get(PODS, meta.namespace, plan.attempt.pod_name)
@@ -141,8 +152,7 @@ class Writer:
             return
         found = _POD.decode(answer)
         if found.task_uid != meta.uid:
-            text = f"A Pod {plan.attempt.pod_name!r} that is not this task's is in the way."
-            await self._take_back(task, Refusal(AdmittedReason.POD_NAME_CONFLICT, text))
+            await self._name_taken(task, f"A Pod {plan.attempt.pod_name!r}")
             return
         self.holds.accepted(meta.key)
         self.world.seen(found)
@@ -165,12 +175,37 @@ class Writer:
             agent_image=self.agent_image,
         )
 
-    async def _create_envelope(self, plan: PodPlan) -> None:
+    async def _create_envelope(self, plan: PodPlan) -> bool:
+        """Make the ConfigMap; returns False where one that isn't the task's is in the way.
+
+        One that was made before a crash says the same. One that was left when the Pod was refused is of
+        another time and perhaps of another spec: the next Pod must not read it.
+        """
+        namespace, wanted = plan.task.meta.namespace, envelope_config_map(plan)
         try:
-            await self.api.create(CONFIG_MAPS, plan.task.meta.namespace, envelope_config_map(plan))
+            await self.api.create(CONFIG_MAPS, namespace, wanted)
         except AlreadyExistsError:
-            # Made before a crash, from the same record: it says the same.
-            return
+            found = await self._read_config_map(namespace, plan.attempt.pod_name)
+        else:
+            return True
+        if found and found.meta.controller_uid("AgentTask") != plan.task.meta.uid:
+            return False
+        if found and found.data == wanted["data"]:
+            return True
+        if found:
+            with suppress(NotFoundError):
+                await self.api.delete(CONFIG_MAPS, namespace, found.meta.name, uid=found.meta.uid)
+        return await self._create_envelope(plan)
+
+    async def _read_config_map(self, namespace: str, name: str) -> _ConfigMap | None:
+        try:
+            return _CONFIG_MAP.decode(await self.api.get(CONFIG_MAPS, namespace, name))
+        except NotFoundError:
+            return None
+
+    async def _name_taken(self, task: TaskObject, what: str) -> None:
+        text = f"{what} that is not this task's is in the way."
+        await self._take_back(task, Refusal(AdmittedReason.POD_NAME_CONFLICT, text))
 
     async def _refused(self, task: TaskObject, error: ApiError) -> None:
         if can_never_be(error.status):

@@ -20,6 +20,7 @@ from tests.unit.objects import Raw, merged, raw_profile
 
 ROOT = "/apis/bernstein.run/v1alpha1/namespaces/ns"
 PODS = "/api/v1/namespaces/ns/pods"
+CONFIG_MAPS = "/api/v1/namespaces/ns/configmaps"
 
 
 @dataclass
@@ -44,6 +45,8 @@ class Cluster(Server):
             case "PATCH":
                 self._store(path, merged(self.objects[path], asked.body))
                 return 200, self.objects[path], {}
+            case "DELETE":
+                return 200, self.objects.pop(path), {}
             case _:
                 found = self.objects.get(path)
                 return (200, found, {}) if found else (404, {"reason": "NotFound"}, {})

@@ -1,10 +1,11 @@
 """The loop carries decisions out, and each of the API server's answers leads on."""
 
+import json
 from typing import Any
 
 import pytest
 
-from tests.unit.control.cluster import PODS, ROOT, Cluster, operating
+from tests.unit.control.cluster import CONFIG_MAPS, PODS, ROOT, Cluster, operating
 from tests.unit.objects import Raw, name_of_pod, owned_by, raw_run, raw_task
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
@@ -65,6 +66,45 @@ async def test_somebody_elses_pod_is_left_alone() -> None:
         cluster.objects[f"{PODS}/{POD}"] = {"metadata": {"name": POD, "uid": "p", "resourceVersion": "50"}}
         await cluster.until(lambda: waits_for(cluster) == "PodNameConflict")
     assert {one.method for one in cluster.asked if one.path.startswith(PODS)} == {"POST", "GET"}
+
+
+def envelope_left(cluster: Cluster, *, owner: str = "t-uid", **envelope: Any) -> Raw:
+    """Put a ConfigMap in the place of the first attempt's."""
+    metadata = {"name": POD, "uid": "c", "ownerReferences": owned_by("AgentTask", "t", owner)}
+    left = {"metadata": metadata, "data": {"envelope.json": json.dumps(envelope)}}
+    cluster.objects[f"{CONFIG_MAPS}/{POD}"] = left
+    return left
+
+
+def large_task() -> Raw:
+    return raw_task(status=UNSEEN, prompt="x" * 40_000)
+
+
+async def test_an_envelope_that_was_left_by_a_refused_pod_is_replaced() -> None:
+    async with operating(plain_run(), large_task()) as cluster:
+        envelope_left(cluster, deadline="2020-01-01T00:00:00Z")
+        await cluster.until(lambda: f"{PODS}/{POD}" in cluster.objects)
+    data = cluster.objects[f"{CONFIG_MAPS}/{POD}"]["data"]["envelope.json"]
+    [intent] = task_status(cluster)["attempts"]
+    assert json.loads(data)["deadline"] > intent["intentTime"]
+    [removal] = [one for one in cluster.asked if one.method == "DELETE"]
+    assert (removal.path, removal.body) == (f"{CONFIG_MAPS}/{POD}", {"preconditions": {"uid": "c"}})
+
+
+async def test_an_envelope_that_was_made_before_a_crash_is_kept() -> None:
+    async with operating(plain_run(), large_task()) as cluster:
+        cluster.refuse(PODS, 503, "overloaded", reason="")
+        await cluster.until(lambda: f"{PODS}/{POD}" in cluster.objects)
+    assert cluster.created(CONFIG_MAPS) == [POD, POD]
+    assert "DELETE" not in {one.method for one in cluster.asked}
+
+
+async def test_somebody_elses_config_map_is_left_alone() -> None:
+    async with operating(plain_run(), large_task()) as cluster:
+        left = envelope_left(cluster, owner="another-uid")
+        await cluster.until(lambda: waits_for(cluster) == "PodNameConflict")
+        assert cluster.objects[f"{CONFIG_MAPS}/{POD}"] is left
+    assert cluster.created(PODS) == []
 
 
 async def test_a_pod_that_can_never_be_fails_the_task() -> None:
