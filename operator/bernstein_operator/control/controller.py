@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any, Final
 
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
-from bernstein_operator.api.run import BernsteinRunStatus
 from bernstein_operator.api.snapshot import RunSnapshot, TaskSnapshot
 from bernstein_operator.builders.patch import status_patch
 from bernstein_operator.control import clock
@@ -25,7 +24,7 @@ from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, RunDecision, StopPod, TaskDecision
 from bernstein_operator.decisions.run import decide_run
 from bernstein_operator.decisions.task import decide
-from bernstein_operator.kube.errors import ApiError, ConflictError, NotFoundError, RefusedError
+from bernstein_operator.kube.errors import ApiError, ConflictError, NotFoundError
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.world import World
 
@@ -215,17 +214,15 @@ class Controller:
         return _Work(lane, self._write_run(run, decision)), None
 
     async def _write_run(self, run: RunObject, decision: RunDecision) -> None:
-        status: BernsteinRunStatus = decision.status
-        if decision.create:
-            made = await self._writer.create_tasks(run, decision.create)
-            status = status.model_copy(update={"created_tasks": made.created_tasks})
+        made, failure = await self._writer.create_tasks(run, decision.create)
+        created = (*run.status.created_tasks, *made)
+        status = decision.status.model_copy(update={"created_tasks": created})
         patch = status_patch(run.meta, stored=run.status, wanted=status)
         if patch:
             await self._writer.store_run(run, patch)
         self._run_written[run.meta.key] = clock.monotonic()
-        refused = self._world.roster(run.meta.key).refused
-        if decision.create and refused:
-            raise RefusedError(status=0, reason="", message=f"inline task not created: {refused}")
+        if failure:
+            raise failure
 
 
 def _lane_of(actions: tuple[Action, ...]) -> Lane:

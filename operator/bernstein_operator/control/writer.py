@@ -16,7 +16,7 @@ import orjson
 
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
-from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
+from bernstein_operator.api.run import InlineTask
 from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
 from bernstein_operator.builders.envelope import envelope
@@ -117,20 +117,29 @@ class Writer:
             case DeletePod(pod=target, force=force):
                 await self._delete_pod(target, force=force)
 
-    async def create_tasks(self, run: RunObject, entries: tuple[InlineTask, ...]) -> BernsteinRunStatus:
-        """Make inline tasks and return the run's status with those remembered that are there now."""
+    async def create_tasks(
+        self, run: RunObject, entries: tuple[InlineTask, ...]
+    ) -> tuple[tuple[str, ...], ApiError | None]:
+        """Make inline tasks; returns the names of those that are there now, and what kept others from it.
+
+        A refusal is about one task and is told in the run's status; any other trouble ends the pass. Those
+        that were made have to be remembered in either case: one that is deleted isn't made again.
+        """
         roster = self.world.roster(run.meta.key)
         made: list[str] = []
+        failure: ApiError | None = None
         roster.refused = ""
         for entry in entries:
             try:
                 await self._create_task(run, entry)
             except RefusedError as error:
                 roster.refused = f"{entry.name}: {error.message}"
+                failure = RefusedError(status=error.status, reason=error.reason, message=roster.refused)
+            except ApiError as error:
+                return tuple(made), error
             else:
                 made.append(entry.name)
-        created = (*run.status.created_tasks, *made)
-        return run.status.model_copy(update={"created_tasks": created})
+        return tuple(made), failure
 
     # --- Pods -----------------------------------------------------------------------------------------
 

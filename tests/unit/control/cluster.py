@@ -25,16 +25,18 @@ CONFIG_MAPS = "/api/v1/namespaces/ns/configmaps"
 
 @dataclass
 class Cluster(Server):
-    """Objects by path; ``refusals`` are given to creations, by their path, before any is accepted."""
+    """Objects by path; ``refusals`` are given to creations before any is accepted."""
 
     objects: dict[str, Raw] = field(default_factory=dict)
     refusals: dict[str, deque[tuple[int, Raw]]] = field(default_factory=dict)
     version: int = 100
 
-    def refuse(self, path: str, status: int, message: str, *, reason: str = "Forbidden") -> None:
-        """Prepare a refusal of a creation under ``path``."""
+    def refuse(
+        self, path: str, status: int, message: str, *, reason: str = "Forbidden", name: str = ""
+    ) -> None:
+        """Prepare a refusal of a creation under ``path``, of any or of the object called ``name``."""
         answer = {"kind": "Status", "reason": reason, "message": message}
-        self.refusals.setdefault(path, deque()).append((status, answer))
+        self.refusals.setdefault(f"{path}/{name}", deque()).append((status, answer))
 
     def next(self, asked: Asked, /) -> tuple[int, Any, dict[str, str]]:
         """Do what is asked."""
@@ -52,10 +54,11 @@ class Cluster(Server):
                 return (200, found, {}) if found else (404, {"reason": "NotFound"}, {})
 
     def _create(self, path: str, body: Raw) -> tuple[int, Raw]:
-        if self.refusals.get(path):
-            return self.refusals[path].popleft()
         name = body["metadata"]["name"]
         where = f"{path}/{name}"
+        for meant in (f"{path}/", where):
+            if self.refusals.get(meant):
+                return self.refusals[meant].popleft()
         if where in self.objects:
             return 409, {"reason": "AlreadyExists", "message": f"{name} already exists"}
         self._store(where, merged(body, {"metadata": {"uid": f"{name}-uid", "namespace": "ns"}}))

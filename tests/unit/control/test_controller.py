@@ -146,3 +146,19 @@ async def test_a_refused_inline_task_is_told_of_and_tried_again() -> None:
         if asked.path == f"{run}/status"
         for condition in asked.body["status"].get("conditions", ())
     }
+
+
+async def test_inline_tasks_that_were_made_are_remembered_though_others_could_not_be() -> None:
+    run, tasks = f"{ROOT}/bernsteinruns/r", f"{ROOT}/agenttasks"
+    entries = [{"name": name, "prompt": "p"} for name in ("a", "b", "c")]
+    async with operating(plain_run(tasks=entries)) as cluster:
+        for _ in range(2):
+            cluster.refuse(tasks, 503, "overloaded", reason="", name="r-b")
+        await cluster.until(lambda: len(cluster.objects[run]["status"].get("createdTasks", ())) == 3)
+    remembered = [
+        asked.body["status"]["createdTasks"]
+        for asked in cluster.asked
+        if asked.path == f"{run}/status" and "createdTasks" in asked.body["status"]
+    ]
+    assert remembered == [["a"], ["a", "b", "c"]]
+    assert cluster.created(tasks) == ["r-a", "r-b", "r-b", "r-b", "r-c"]
