@@ -275,6 +275,10 @@ class Writer:
     async def _create_task(self, run: RunObject, entry: InlineTask) -> None:
         body = inline_task(run, entry)
         name = body["metadata"]["name"]
+        known = self.world.task((run.meta.namespace, name))
+        if known and known.made_by == run.meta.uid:
+            # Made before a crash that kept it from being remembered.
+            return
         try:
             answer = await self.api.create(TASKS, run.meta.namespace, body)
         except AlreadyExistsError:

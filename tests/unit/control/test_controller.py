@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.control.cluster import CONFIG_MAPS, PODS, ROOT, Cluster, operating
-from tests.unit.objects import Raw, name_of_pod, owned_by, raw_run, raw_task
+from tests.unit.objects import RUN_UID, Raw, name_of_pod, owned_by, raw_run, raw_task
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
 POD = name_of_pod()
@@ -162,3 +162,12 @@ async def test_inline_tasks_that_were_made_are_remembered_though_others_could_no
     ]
     assert remembered == [["a"], ["a", "b", "c"]]
     assert cluster.created(tasks) == ["r-a", "r-b", "r-b", "r-b", "r-c"]
+
+
+async def test_inline_tasks_that_were_made_before_a_crash_are_only_remembered() -> None:
+    entries = [{"name": name, "prompt": "p"} for name in ("a", "b")]
+    made = raw_task("r-a", owner=RUN_UID, status=UNSEEN)
+    async with operating(plain_run(tasks=entries), made) as cluster:
+        run = f"{ROOT}/bernsteinruns/r"
+        await cluster.until(lambda: cluster.objects[run]["status"].get("createdTasks") == ["a", "b"])
+    assert cluster.created(f"{ROOT}/agenttasks") == ["r-b"]
