@@ -182,13 +182,15 @@ def test_an_operator_that_dies_again_and_again_gets_there(stage: Stage, undistur
         SCENARIO, deaths=repeat(Death(WRITES_OF_A_LIFE, events=False), LIVES), wanted=undisturbed
     )
     print(f"killed {len(outcome.died_at)} times in {outcome.seconds:.0f} s")  # noqa: T201
-    assert not difference(undisturbed, outcome)
+    different = difference(undisturbed, outcome)
+    assert not different, different
     assert len(outcome.died_at) > 5
 
 
 def test_it_makes_no_difference_which_answers_are_lost(stage: Stage, undisturbed: Outcome) -> None:
     scenario = replace(SCENARIO, rules=lambda: [*a_full_quota(), *lost_answers()])
-    assert not difference(undisturbed, stage.play(scenario, wanted=undisturbed))
+    different = difference(undisturbed, stage.play(scenario, wanted=undisturbed))
+    assert not different, different
 
 
 def lost_answers() -> list[Rule]:

@@ -285,11 +285,10 @@ class FaultProxy:
 
 
 async def _held_back(rule: Rule) -> None:
-    match rule.action:
-        case Delay(seconds=seconds):
-            await asyncio.sleep(seconds)
-        case Hold():
-            await rule.removed.wait()
+    if isinstance(rule.action, Delay):
+        await asyncio.sleep(rule.action.seconds)
+    if isinstance(rule.action, Hold):
+        await rule.removed.wait()
 
 
 def _returned(answer: aiohttp.ClientResponse) -> list[tuple[str, str]]:

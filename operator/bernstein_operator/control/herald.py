@@ -5,8 +5,10 @@ passes it took, and none is told that the API server refused. Where a write's an
 which state is stored: what it came to is told when the object is seen again.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
 
@@ -21,6 +23,7 @@ _Object = TypeVar("_Object", TaskObject, RunObject)
 
 OWED_FOR: Final = timedelta(minutes=10)
 """How far back a start looks for events that the process before it may not have sent."""
+WAIT_FOR_OWED_SECONDS: Final = 2.0
 
 
 class _Doubts(Generic[_Object]):
@@ -78,12 +81,21 @@ class Herald:
         self.runs_in_doubt.forget(after.meta.key)
         self._tell(after, kind="BernsteinRun", notices=run_notices, told=before)
 
-    def tell_owed(self, tasks: Iterable[TaskObject], runs: Iterable[RunObject], *, now: datetime) -> None:
-        """Send again what a process that was killed between a write and its event may owe."""
-        for task in tasks:
-            self._tell(task, kind="AgentTask", notices=task_notices, since=now - OWED_FOR)
+    async def tell_owed(
+        self, tasks: Iterable[TaskObject], runs: Iterable[RunObject], *, now: datetime
+    ) -> None:
+        """Send again what a process that was killed between a write and its event may owe.
+
+        A pause is forgotten with the next write of its run, so what runs owe is sent before anything is
+        decided; events that can't be sent hold that up for a moment only.
+        """
         for run in runs:
             self._tell(run, kind="BernsteinRun", notices=run_notices, since=now - OWED_FOR)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WAIT_FOR_OWED_SECONDS):
+                await self._recorder.flush()
+        for task in tasks:
+            self._tell(task, kind="AgentTask", notices=task_notices, since=now - OWED_FOR)
 
     def _tell(
         self,

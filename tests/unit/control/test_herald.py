@@ -1,7 +1,8 @@
 """What has happened is told once it is known to be stored, whether or not an answer said so."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -33,15 +34,25 @@ class Willing(Server):
 
 async def told(*deeds: Deed) -> list[str]:
     """Return the reasons of the events that are sent, in their order."""
-    async with serving(Willing()) as server:
-        recorder = Recorder(server.api)
-        herald = Herald(recorder, instance="test")
+    async with heralding() as (herald, server):
         for deed in deeds:
             deed(herald)
+    return reasons(server)
+
+
+def reasons(server: Server) -> list[str]:
+    return [one.body["reason"] for one in server.asked]
+
+
+@asynccontextmanager
+async def heralding() -> AsyncIterator[tuple[Herald, Server]]:
+    """Keep a herald and its recorder at work; all is sent when the block is over."""
+    async with serving(Willing()) as server:
+        recorder = Recorder(server.api)
         running = asyncio.create_task(recorder.run())
+        yield Herald(recorder, instance="test"), server
         await recorder.flush()
         running.cancel()
-        return [one.body["reason"] for one in server.asked]
 
 
 def stored(before: Any, after: Any) -> Deed:
@@ -57,7 +68,7 @@ def doubt(herald: Herald) -> None:
 
 
 @pytest.mark.parametrize(
-    ("deeds", "reasons"),
+    ("deeds", "events"),
     [
         pytest.param([stored(BEFORE, AFTER)], ["AttemptStarted"], id="stored"),
         pytest.param([seen(AFTER)], [], id="seen, and nobody had doubts"),
@@ -79,8 +90,8 @@ def doubt(herald: Herald) -> None:
         pytest.param([doubt, seen(ANOTHER)], [], id="deleted and made again"),
     ],
 )
-async def test_a_lost_answer_loses_no_event(deeds: list[Deed], reasons: list[str]) -> None:
-    assert await told(*deeds) == reasons
+async def test_a_lost_answer_loses_no_event(deeds: list[Deed], events: list[str]) -> None:
+    assert await told(*deeds) == events
 
 
 async def test_a_runs_lost_answer_loses_no_event_either() -> None:
@@ -94,12 +105,21 @@ async def test_a_runs_lost_answer_loses_no_event_either() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "reasons"),
+    ("after", "told_again"),
     [
         pytest.param(OWED_FOR.total_seconds() + 1, ["AttemptStarted", "AttemptSucceeded"], id="just in time"),
         pytest.param(OWED_FOR.total_seconds() + 2, ["AttemptSucceeded"], id="the first is too old"),
         pytest.param(OWED_FOR.total_seconds() + 10, [], id="both are too old"),
     ],
 )
-async def test_a_start_tells_what_may_be_owed(after: float, reasons: list[str]) -> None:
-    assert await told(lambda herald: herald.tell_owed([LATER], [], now=at(after))) == reasons
+async def test_a_start_tells_what_may_be_owed(after: float, told_again: list[str]) -> None:
+    async with heralding() as (herald, server):
+        await herald.tell_owed([LATER], [], now=at(after))
+    assert reasons(server) == told_again
+
+
+async def test_what_runs_owe_is_told_before_anything_is_decided() -> None:
+    async with heralding() as (herald, server):
+        await herald.tell_owed([LATER], [BEGUN], now=at(10))
+        assert reasons(server) == ["RunStarted"]
+    assert reasons(server) == ["RunStarted", "AttemptStarted", "AttemptSucceeded"]
