@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from bernstein_operator.api.conditions import find
-from bernstein_operator.api.objects import Key, TaskObject
+from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, AdmittedReason, ConditionType, TaskPhase
@@ -214,3 +214,10 @@ def _is_stuck(task: TaskObject) -> bool:
 def _matters(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its dependents' decisions rest on."""
     return task.name, task.status.phase, _is_stuck(task), task.status.blocked_by, _needs(task)
+
+
+def concerns_tasks(run: RunObject) -> tuple[object, ...]:
+    """Return what of a run its tasks' decisions rest on."""
+    spec = run.spec
+    told = spec and (spec.suspend, spec.task_defaults, spec.repository)
+    return run.meta.uid, run.status.phase, run.cancelled, told

@@ -20,7 +20,7 @@ from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.pods import PodStore
-from bernstein_operator.world.roster import Roster
+from bernstein_operator.world.roster import Roster, concerns_tasks
 
 _EMPTY: Final = Roster()
 
@@ -192,7 +192,7 @@ class World:
         self._runs[key] = run
         self._rosters.setdefault(_roster_key(key), Roster()).begin(key, run.meta.uid)
         self._marks.run(key)
-        if not known or _concerns_tasks(known) != _concerns_tasks(run):
+        if not known or concerns_tasks(known) != concerns_tasks(run):
             self._mark_all(key)
 
     def drop_run(self, meta: Metadata) -> None:
@@ -391,14 +391,3 @@ def _roster_key(run: Key) -> Key:
 def _task_roster_key(task: TaskObject) -> Key:
     # A task whose run can't be read belongs to a roster of nobody's.
     return _roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
-
-
-def _concerns_tasks(run: RunObject) -> tuple[object, ...]:
-    """Return what of a run its tasks' decisions rest on."""
-    spec = run.spec
-    return (
-        run.meta.uid,
-        run.status.phase,
-        run.cancelled,
-        spec and (spec.suspend, spec.task_defaults, spec.repository),
-    )
