@@ -98,7 +98,7 @@ class Operator:
         await self._sync.complete.wait()
         for informer in self._informers:
             await informer.synced.wait()
-        self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
+        await self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
         log.info("lists complete", extra={"tasks": sum(1 for _ in self.world.tasks)})
         await self._controller.run()
 

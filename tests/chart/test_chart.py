@@ -58,11 +58,14 @@ def test_roles_have_no_wildcard_and_no_secrets(render: Render, values: Path) -> 
     assert not words & {"*", "secrets"}
 
 
-def test_the_operator_deletes_pods_and_nothing_else(render: Render) -> None:
+def test_the_operator_deletes_pods_and_their_envelopes_and_nothing_else(render: Render) -> None:
     [role] = [
         one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
     ]
-    assert [rule["resources"] for rule in role["rules"] if "delete" in rule["verbs"]] == [["pods"]]
+    assert [rule["resources"] for rule in role["rules"] if "delete" in rule["verbs"]] == [
+        ["pods"],
+        ["configmaps"],
+    ]
 
 
 def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> None:

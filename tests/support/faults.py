@@ -39,6 +39,11 @@ class BlackHole:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Hold:
+    """Forward the request only when the rule is removed, whoever still waits for the answer then."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Respond:
     """Answer with ``status`` instead of the API server."""
 
@@ -59,7 +64,7 @@ class Expire:
     """Say 410 Gone: inside the stream for a watch, as the API server does, as the status for the rest."""
 
 
-Action: TypeAlias = Delay | Drop | BlackHole | Respond | DelayEvents | Expire
+Action: TypeAlias = Delay | Drop | BlackHole | Hold | Respond | DelayEvents | Expire
 
 
 def refuse(

@@ -8,6 +8,7 @@ and ``operator`` (running, watching the test's namespace, through the proxy). No
 
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -60,6 +61,13 @@ def audit(cluster: Cluster) -> AuditLog:
 @pytest.fixture
 def namespace(cluster_kube: Kube) -> Iterator[str]:
     """A fresh namespace that takes Pods; emptied, then deleted in the background."""
+    with fresh_namespace(cluster_kube) as name:
+        yield name
+
+
+@contextmanager
+def fresh_namespace(cluster_kube: Kube) -> Iterator[str]:
+    """Make a namespace for the body of a with statement."""
     name = f"t-{uuid.uuid4().hex[:10]}"
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster_kube.create(

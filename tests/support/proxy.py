@@ -37,6 +37,7 @@ from tests.support.faults import (
     DelayEvents,
     Drop,
     Expire,
+    Hold,
     Respond,
     Rule,
     Rules,
@@ -193,8 +194,8 @@ class FaultProxy:
         if rule is None:
             return await self._forward(request, record=record, target=target, body=body)
         match rule.action:
-            case Delay(seconds=seconds):
-                await asyncio.sleep(seconds)
+            case Delay() | Hold():
+                await _held_back(rule)
                 return await self._forward(request, record=record, target=target, body=body)
             case Drop(forward=forward) | BlackHole(forward=forward):
                 if forward and target.verb != "watch":
@@ -281,6 +282,13 @@ class FaultProxy:
     def _change(self, request_id: str, **changes: object) -> None:
         with self._lock:
             self._records[request_id] = replace(self._records[request_id], **changes)  # type: ignore[arg-type]
+
+
+async def _held_back(rule: Rule) -> None:
+    if isinstance(rule.action, Delay):
+        await asyncio.sleep(rule.action.seconds)
+    if isinstance(rule.action, Hold):
+        await rule.removed.wait()
 
 
 def _returned(answer: aiohttp.ClientResponse) -> list[tuple[str, str]]:

@@ -62,10 +62,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch, create, patch, delete]
-# Envelopes that are too long for an annotation.
+# Envelopes that are too long for an annotation; one that was left when its Pod was refused is replaced.
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [create]
+  verbs: [get, create, delete]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]

@@ -240,7 +240,8 @@ class Pod(Record, frozen=True):
         for state in (self.runner, self.agent):
             if state.waiting and state.waiting.reason not in ("", "PodInitializing", "ContainerCreating"):
                 return state.waiting
-        unscheduled = self.condition("PodScheduled", "False")
+        # The scheduler's complaint may arrive after somebody else has bound the Pod.
+        unscheduled = None if self.scheduled else self.condition("PodScheduled", "False")
         return Waiting(reason=unscheduled.reason, message=unscheduled.message) if unscheduled else None
 
 

@@ -99,6 +99,7 @@ class RunSnapshot:
         waiting: how many tasks wait for a slot only.
         operator_limit: the operator's own limit on any run, if it has one.
         refused: why an inline task could not be created, if so.
+        first_admitted: when the first of its tasks got its slot, None if none has.
     """
 
     run: RunObject
@@ -109,3 +110,4 @@ class RunSnapshot:
     waiting: int = 0
     operator_limit: int | None = None
     refused: str = ""
+    first_admitted: datetime | None = None

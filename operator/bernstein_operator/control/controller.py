@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any, Final
 
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
-from bernstein_operator.api.run import BernsteinRunStatus
 from bernstein_operator.api.snapshot import RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
 from bernstein_operator.builders.patch import status_patch
@@ -166,7 +165,9 @@ class Controller:
         snapshot = self._world.task_snapshot(name, refusal=refusal)
         if not snapshot:
             self._holds.forget(name)
+            self._writer.herald.tasks_in_doubt.forget(name)
             return None
+        self._writer.herald.task_seen(snapshot.task, role=self._world.role_of(snapshot.task))
         now = clock.now()
         decision = decide(snapshot, now=now)
         self._place(snapshot, decision)
@@ -212,7 +213,9 @@ class Controller:
         if not snapshot:
             self._run_written.pop(name, None)
             self._pauses.pop(name, None)
+            self._writer.herald.runs_in_doubt.forget(name)
             return None
+        self._writer.herald.run_seen(snapshot.run)
         decision = decide_run(snapshot, now=clock.now())
         pause = self._pause_of(name) if decision.create else None
         if pause:
@@ -238,24 +241,22 @@ class Controller:
         return _Work(lane, self._write_run(run, decision)), None
 
     async def _write_run(self, run: RunObject, decision: RunDecision) -> None:
-        status: BernsteinRunStatus = decision.status
-        ends = status.phase in ENDED_RUN_PHASES and run.status.phase not in ENDED_RUN_PHASES
+        ends = decision.status.phase in ENDED_RUN_PHASES and run.status.phase not in ENDED_RUN_PHASES
         if ends and not await self._nothing_missed(run.meta.key):
             # What was missed has marked the run if it matters; its end is decided anew.
             self._queue.add(WorkKey(Kind.RUN, *run.meta.key))
             return
-        if decision.create:
-            made = await self._writer.create_tasks(run, decision.create)
-            status = status.model_copy(update={"created_tasks": made.created_tasks})
+        made, failure = await self._writer.create_tasks(run, decision.create)
+        created = (*run.status.created_tasks, *made)
+        status = decision.status.model_copy(update={"created_tasks": created})
         patch = status_patch(run.meta, stored=run.status, wanted=status)
         if patch:
             await self._writer.store_run(run, patch)
         self._run_written[run.meta.key] = clock.monotonic()
-        refused = self._world.roster(run.meta.key).refused
         if decision.create:
-            self._pause(run.meta.key, refused=bool(refused))
-        if decision.create and refused:
-            raise RefusedError(status=0, reason="", message=f"inline task not created: {refused}")
+            self._pause(run.meta.key, refused=isinstance(failure, RefusedError))
+        if failure:
+            raise failure
 
     def _pause_of(self, run: Key) -> float | None:
         """Return for how many seconds a run's inline tasks aren't to be asked for, None where they may be."""

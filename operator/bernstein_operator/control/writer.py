@@ -6,6 +6,7 @@ again and the decision made anew.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,8 +15,8 @@ import msgspec
 import orjson
 
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.api.pod import Pod
-from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
+from bernstein_operator.api.pod import Metadata, Pod
+from bernstein_operator.api.run import InlineTask
 from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
 from bernstein_operator.builders.envelope import envelope
@@ -39,7 +40,16 @@ from bernstein_operator.kube.errors import (
 from bernstein_operator.kube.resources import CONFIG_MAPS, PODS, RUNS, TASKS, Resource
 from bernstein_operator.world.world import World
 
+
+class _ConfigMap(msgspec.Struct):
+    """As much of a ConfigMap as tells whose it is and what it says."""
+
+    meta: Metadata = msgspec.field(name="metadata")
+    data: dict[str, str] = {}
+
+
 _POD: Final = msgspec.json.Decoder(Pod)
+_CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,9 @@ class Writer:
         except (ConflictError, NotFoundError):
             await self.refresh_task(task)
             raise
+        except UnavailableError:
+            self.herald.tasks_in_doubt.add(task)
+            raise
         raw = orjson.loads(answer)
         self.world.put_task(raw)
         stored = TaskObject.parse(raw)
@@ -80,6 +93,9 @@ class Writer:
             answer = await self.api.patch(RUNS, meta.namespace, meta.name, patch, subresource="status")
         except (ConflictError, NotFoundError):
             await self._refresh(RUNS, run.meta.namespace, run.meta.name, self.world.put_run)
+            raise
+        except UnavailableError:
+            self.herald.runs_in_doubt.add(run)
             raise
         raw = orjson.loads(answer)
         self.world.put_run(raw)
@@ -101,20 +117,29 @@ class Writer:
             case DeletePod(pod=target, force=force):
                 await self._delete_pod(target, force=force)
 
-    async def create_tasks(self, run: RunObject, entries: tuple[InlineTask, ...]) -> BernsteinRunStatus:
-        """Make inline tasks and return the run's status with those remembered that are there now."""
+    async def create_tasks(
+        self, run: RunObject, entries: tuple[InlineTask, ...]
+    ) -> tuple[tuple[str, ...], ApiError | None]:
+        """Make inline tasks; returns the names of those that are there now, and what kept others from it.
+
+        A refusal is about one task and is told in the run's status; any other trouble ends the pass. Those
+        that were made have to be remembered in either case: one that is deleted isn't made again.
+        """
         roster = self.world.roster(run.meta.key)
         made: list[str] = []
+        failure: ApiError | None = None
         roster.refused = ""
         for entry in entries:
             try:
                 await self._create_task(run, entry)
             except RefusedError as error:
                 roster.refused = f"{entry.name}: {error.message}"
+                failure = RefusedError(status=error.status, reason=error.reason, message=roster.refused)
+            except ApiError as error:
+                return tuple(made), error
             else:
                 made.append(entry.name)
-        created = (*run.status.created_tasks, *made)
-        return run.status.model_copy(update={"created_tasks": created})
+        return tuple(made), failure
 
     # --- Pods -----------------------------------------------------------------------------------------
 
@@ -125,8 +150,9 @@ class Writer:
             return
         meta = task.meta
         try:
-            if plan.needs_config_map:
-                await self._create_envelope(plan)
+            if plan.needs_config_map and not await self._create_envelope(plan):
+                await self._name_taken(task, f"A ConfigMap {plan.attempt.pod_name!r}")
+                return
             answer = await self.api.create(PODS, meta.namespace, pod(plan))
         except AlreadyExistsError:
             answer = await self.api.get(PODS, meta.namespace, plan.attempt.pod_name)
@@ -135,8 +161,7 @@ class Writer:
             return
         found = _POD.decode(answer)
         if found.task_uid != meta.uid:
-            text = f"A Pod {plan.attempt.pod_name!r} that is not this task's is in the way."
-            await self._take_back(task, Refusal(AdmittedReason.POD_NAME_CONFLICT, text))
+            await self._name_taken(task, f"A Pod {plan.attempt.pod_name!r}")
             return
         self.holds.accepted(meta.key)
         self.world.seen(found)
@@ -159,12 +184,37 @@ class Writer:
             agent_image=self.agent_image,
         )
 
-    async def _create_envelope(self, plan: PodPlan) -> None:
+    async def _create_envelope(self, plan: PodPlan) -> bool:
+        """Make the ConfigMap; returns False where one that isn't the task's is in the way.
+
+        One that was made before a crash says the same. One that was left when the Pod was refused is of
+        another time and perhaps of another spec: the next Pod must not read it.
+        """
+        namespace, wanted = plan.task.meta.namespace, envelope_config_map(plan)
         try:
-            await self.api.create(CONFIG_MAPS, plan.task.meta.namespace, envelope_config_map(plan))
+            await self.api.create(CONFIG_MAPS, namespace, wanted)
         except AlreadyExistsError:
-            # Made before a crash, from the same record: it says the same.
-            return
+            found = await self._read_config_map(namespace, plan.attempt.pod_name)
+        else:
+            return True
+        if found and found.meta.controller_uid("AgentTask") != plan.task.meta.uid:
+            return False
+        if found and found.data == wanted["data"]:
+            return True
+        if found:
+            with suppress(NotFoundError):
+                await self.api.delete(CONFIG_MAPS, namespace, found.meta.name, uid=found.meta.uid)
+        return await self._create_envelope(plan)
+
+    async def _read_config_map(self, namespace: str, name: str) -> _ConfigMap | None:
+        try:
+            return _CONFIG_MAP.decode(await self.api.get(CONFIG_MAPS, namespace, name))
+        except NotFoundError:
+            return None
+
+    async def _name_taken(self, task: TaskObject, what: str) -> None:
+        text = f"{what} that is not this task's is in the way."
+        await self._take_back(task, Refusal(AdmittedReason.POD_NAME_CONFLICT, text))
 
     async def _refused(self, task: TaskObject, error: ApiError) -> None:
         if can_never_be(error.status):
@@ -226,6 +276,10 @@ class Writer:
     async def _create_task(self, run: RunObject, entry: InlineTask) -> None:
         body = inline_task(run, entry)
         name = body["metadata"]["name"]
+        known = self.world.task((run.meta.namespace, name))
+        if known and known.made_by == run.meta.uid:
+            # Made before a crash that kept it from being remembered.
+            return
         try:
             answer = await self.api.create(TASKS, run.meta.namespace, body)
         except AlreadyExistsError:

@@ -77,7 +77,7 @@ def _verdict(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, mor
     if spec.suspend:
         text = f"spec.suspend: nothing starts; agents that go on: {snapshot.live}."
         return _Verdict(RunPhase.PAUSED, Standing(RunReason.SUSPENDED, text))
-    started = bool(stored.start_time or snapshot.live)
+    started = bool(stored.start_time or snapshot.first_admitted or snapshot.live)
     progress = _progress(snapshot, ceiling=ceiling, more=more)
     return _Verdict(RunPhase.RUNNING if started else RunPhase.PENDING, progress)
 
@@ -128,7 +128,7 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
-        "start_time": stored.start_time or (now if snapshot.live else None),
+        "start_time": _started(snapshot, now=now),
         "completion_time": stored.completion_time or (now if ended else None),
         "cancel_requested": stored.cancel_requested or request,
         "concurrency": ConcurrencyStatus(configured=ceiling, effective=ceiling, live=snapshot.live),
@@ -136,6 +136,15 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
         "conditions": merge(stored.conditions, wanted, generation=meta.generation, now=now),
     }
     return stored.model_copy(update=changes)
+
+
+def _started(snapshot: RunSnapshot, *, now: datetime) -> datetime | None:
+    """Return when the run's first task was admitted, even if all its agents ended while nobody looked."""
+    stored, first = snapshot.run.status.start_time, snapshot.first_admitted
+    if stored or not first:
+        return stored or (now if snapshot.live else None)
+    # A task that only names its run may be older than it.
+    return max(first, snapshot.run.meta.creation_timestamp or first)
 
 
 def _counts(snapshot: RunSnapshot) -> TaskCounts:

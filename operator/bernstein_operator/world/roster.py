@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from bernstein_operator.api.objects import Key, TaskObject
+from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency
 from bernstein_operator.api.vocabulary import TaskPhase
@@ -28,6 +28,7 @@ class Roster:
         self.run_uid = ""
         self.gone_since: datetime | None = None
         self.refused = ""
+        self.first_admitted: datetime | None = None
         self._by_name: dict[str, dict[str, TaskObject]] = {}
         self._dependents: dict[str, set[str]] = {}
         self._phases: Counter[tuple[str, TaskPhase]] = Counter()
@@ -77,7 +78,7 @@ class Roster:
         """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
         self.run, self.gone_since = run, None
         if uid != self.run_uid:
-            self.run_uid, self.refused = uid, ""
+            self.run_uid, self.refused, self.first_admitted = uid, "", None
             self._departed.clear()
 
     def counts(self, maker: str) -> bool:
@@ -104,6 +105,9 @@ class Roster:
         self._phases[task.made_by, task.status.phase] += 1
         if is_stuck(task):
             self._stuck[task.meta.uid] = task.made_by
+        admitted = task.status.first_admitted_time
+        if admitted and self.counts(task.made_by):
+            self.first_admitted = min(admitted, self.first_admitted or admitted)
         return before is None or _matters(before) != _matters(task)
 
     def remove(self, task: TaskObject, *, counts: bool) -> None:
@@ -191,3 +195,10 @@ class Roster:
 def _matters(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its dependents' decisions rest on."""
     return task.name, task.status.phase, is_stuck(task), task.status.blocked_by, needs(task)
+
+
+def concerns_tasks(run: RunObject) -> tuple[object, ...]:
+    """Return what of a run its tasks' decisions rest on."""
+    spec = run.spec
+    told = spec and (spec.suspend, spec.task_defaults, spec.repository)
+    return run.meta.uid, run.status.phase, run.cancelled, told

@@ -20,7 +20,7 @@ from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.pods import PodStore
-from bernstein_operator.world.roster import Roster
+from bernstein_operator.world.roster import Roster, concerns_tasks
 
 _EMPTY: Final = Roster()
 
@@ -138,6 +138,7 @@ class World:
             waiting=len(roster.waiting),
             operator_limit=self._operator_limit,
             refused=roster.refused,
+            first_admitted=roster.first_admitted,
         )
 
     # --- our own kinds --------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ class World:
         self._runs[key] = run
         self._rosters.setdefault(_roster_key(key), Roster()).begin(key, run.meta.uid)
         self._marks.run(key)
-        if not known or _concerns_tasks(known) != _concerns_tasks(run):
+        if not known or concerns_tasks(known) != concerns_tasks(run):
             self._mark_all(key)
 
     def drop_run(self, meta: Metadata) -> None:
@@ -228,6 +229,14 @@ class World:
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
             self._rosters.setdefault(_roster_key(key), Roster()).recall(run.status, absent=absent)
+        self._recall_gone_runs()
+
+    def _recall_gone_runs(self) -> None:
+        """Let the grace of agents begin whose run was deleted while nobody here looked."""
+        for roster in self._rosters.values():
+            if roster.run and roster.run not in self._runs and not roster.gone_since:
+                roster.gone_since = self._clock()
+                self._mark_all(roster.run)
 
     # --- Pods -----------------------------------------------------------------------------------------
 
@@ -383,14 +392,3 @@ def _roster_key(run: Key) -> Key:
 def _task_roster_key(task: TaskObject) -> Key:
     # A task whose run can't be read belongs to a roster of nobody's.
     return _roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
-
-
-def _concerns_tasks(run: RunObject) -> tuple[object, ...]:
-    """Return what of a run its tasks' decisions rest on."""
-    spec = run.spec
-    return (
-        run.meta.uid,
-        run.status.phase,
-        run.cancelled,
-        spec and (spec.suspend, spec.task_defaults, spec.repository),
-    )

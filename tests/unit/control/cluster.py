@@ -21,6 +21,7 @@ from tests.unit.objects import Raw, merged, raw_profile
 
 ROOT = "/apis/bernstein.run/v1alpha1/namespaces/ns"
 PODS = "/api/v1/namespaces/ns/pods"
+CONFIG_MAPS = "/api/v1/namespaces/ns/configmaps"
 
 
 @dataclass
@@ -36,10 +37,12 @@ class Cluster(Server):
     holds: Holds = field(init=False)
     writer: Writer = field(init=False)
 
-    def refuse(self, path: str, status: int, message: str, *, reason: str = "Forbidden") -> None:
-        """Prepare a refusal of a creation under ``path``."""
+    def refuse(
+        self, path: str, status: int, message: str, *, reason: str = "Forbidden", name: str = ""
+    ) -> None:
+        """Prepare a refusal of a creation under ``path``, of any or of the object called ``name``."""
         answer = {"kind": "Status", "reason": reason, "message": message}
-        self.refusals.setdefault(path, deque()).append((status, answer))
+        self.refusals.setdefault(f"{path}/{name}", deque()).append((status, answer))
 
     def next(self, asked: Asked, /) -> tuple[int, Any, dict[str, str]]:
         """Do what is asked."""
@@ -53,15 +56,18 @@ class Cluster(Server):
             case _ if path == f"{ROOT}/agenttasks":
                 items = [one for where, one in self.objects.items() if where.startswith(f"{path}/")]
                 return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": items}, {}
+            case "DELETE":
+                return 200, self.objects.pop(path), {}
             case _:
                 found = self.objects.get(path)
                 return (200, found, {}) if found else (404, {"reason": "NotFound"}, {})
 
     def _create(self, path: str, body: Raw) -> tuple[int, Raw]:
-        if self.refusals.get(path):
-            return self.refusals[path].popleft()
         name = body["metadata"]["name"]
         where = f"{path}/{name}"
+        for meant in (f"{path}/", where):
+            if self.refusals.get(meant):
+                return self.refusals[meant].popleft()
         if where in self.objects:
             return 409, {"reason": "AlreadyExists", "message": f"{name} already exists"}
         self._store(where, merged(body, {"metadata": {"uid": f"{name}-uid", "namespace": "ns"}}))

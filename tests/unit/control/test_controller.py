@@ -1,6 +1,7 @@
 """The loop carries decisions out, and each of the API server's answers leads on."""
 
 import asyncio
+import json
 from typing import Any
 
 import msgspec
@@ -9,8 +10,8 @@ import pytest
 from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
 from bernstein_operator.decisions.plan import DeletePod
-from tests.unit.control.cluster import PODS, ROOT, Cluster, operating
-from tests.unit.objects import Raw, name_of_pod, owned_by, pod, raw_run, raw_task, task
+from tests.unit.control.cluster import CONFIG_MAPS, PODS, ROOT, Cluster, operating
+from tests.unit.objects import RUN_UID, Raw, name_of_pod, owned_by, pod, raw_run, raw_task, task
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
 POD = name_of_pod()
@@ -78,6 +79,45 @@ async def test_somebody_elses_pod_is_left_alone() -> None:
         cluster.objects[f"{PODS}/{POD}"] = {"metadata": {"name": POD, "uid": "p", "resourceVersion": "50"}}
         await cluster.until(lambda: waits_for(cluster) == "PodNameConflict")
     assert {one.method for one in cluster.asked if one.path.startswith(PODS)} == {"POST", "GET"}
+
+
+def envelope_left(cluster: Cluster, *, owner: str = "t-uid", **envelope: Any) -> Raw:
+    """Put a ConfigMap in the place of the first attempt's."""
+    metadata = {"name": POD, "uid": "c", "ownerReferences": owned_by("AgentTask", "t", owner)}
+    left = {"metadata": metadata, "data": {"envelope.json": json.dumps(envelope)}}
+    cluster.objects[f"{CONFIG_MAPS}/{POD}"] = left
+    return left
+
+
+def large_task() -> Raw:
+    return raw_task(status=UNSEEN, prompt="x" * 40_000)
+
+
+async def test_an_envelope_that_was_left_by_a_refused_pod_is_replaced() -> None:
+    async with operating(plain_run(), large_task()) as cluster:
+        envelope_left(cluster, deadline="2020-01-01T00:00:00Z")
+        await cluster.until(lambda: f"{PODS}/{POD}" in cluster.objects)
+    data = cluster.objects[f"{CONFIG_MAPS}/{POD}"]["data"]["envelope.json"]
+    [intent] = task_status(cluster)["attempts"]
+    assert json.loads(data)["deadline"] > intent["intentTime"]
+    [removal] = [one for one in cluster.asked if one.method == "DELETE"]
+    assert (removal.path, removal.body) == (f"{CONFIG_MAPS}/{POD}", {"preconditions": {"uid": "c"}})
+
+
+async def test_an_envelope_that_was_made_before_a_crash_is_kept() -> None:
+    async with operating(plain_run(), large_task()) as cluster:
+        cluster.refuse(PODS, 503, "overloaded", reason="")
+        await cluster.until(lambda: f"{PODS}/{POD}" in cluster.objects)
+    assert cluster.created(CONFIG_MAPS) == [POD, POD]
+    assert "DELETE" not in {one.method for one in cluster.asked}
+
+
+async def test_somebody_elses_config_map_is_left_alone() -> None:
+    async with operating(plain_run(), large_task()) as cluster:
+        left = envelope_left(cluster, owner="another-uid")
+        await cluster.until(lambda: waits_for(cluster) == "PodNameConflict")
+        assert cluster.objects[f"{CONFIG_MAPS}/{POD}"] is left
+    assert cluster.created(PODS) == []
 
 
 async def test_a_pod_that_can_never_be_fails_the_task() -> None:
@@ -168,3 +208,28 @@ async def test_how_a_pod_without_a_node_is_removed(force: bool, grace: Raw) -> N
         await cluster.writer.act(task(), DeletePod(unscheduled, force=force))
     (asked,) = [one for one in cluster.asked if one.method == "DELETE"]
     assert asked.body == {"preconditions": {"uid": unscheduled.metadata.uid}, **grace}
+
+
+async def test_inline_tasks_that_were_made_are_remembered_though_others_could_not_be() -> None:
+    run, tasks = f"{ROOT}/bernsteinruns/r", f"{ROOT}/agenttasks"
+    entries = [{"name": name, "prompt": "p"} for name in ("a", "b", "c")]
+    async with operating(plain_run(tasks=entries)) as cluster:
+        for _ in range(2):
+            cluster.refuse(tasks, 503, "overloaded", reason="", name="r-b")
+        await cluster.until(lambda: len(cluster.objects[run]["status"].get("createdTasks", ())) == 3)
+    remembered = [
+        asked.body["status"]["createdTasks"]
+        for asked in cluster.asked
+        if asked.path == f"{run}/status" and "createdTasks" in asked.body["status"]
+    ]
+    assert remembered == [["a"], ["a", "b", "c"]]
+    assert cluster.created(tasks) == ["r-a", "r-b", "r-b", "r-b", "r-c"]
+
+
+async def test_inline_tasks_that_were_made_before_a_crash_are_only_remembered() -> None:
+    entries = [{"name": name, "prompt": "p"} for name in ("a", "b")]
+    made = raw_task("r-a", owner=RUN_UID, status=UNSEEN)
+    async with operating(plain_run(tasks=entries), made) as cluster:
+        run = f"{ROOT}/bernsteinruns/r"
+        await cluster.until(lambda: cluster.objects[run]["status"].get("createdTasks") == ["a", "b"])
+    assert cluster.created(f"{ROOT}/agenttasks") == ["r-b"]

@@ -183,8 +183,9 @@ def test_a_start_timeout_says_what_the_scheduler_said() -> None:
 @pytest.mark.parametrize(
     ("seen", "now", "text"),
     [
-        pytest.param(pod(conditions=UNSCHEDULED), 9.999, "", id="not yet worth a word"),
-        pytest.param(pod(conditions=UNSCHEDULED), 10, "Unschedulable: no node fits", id="no node"),
+        pytest.param(pod(node="", conditions=UNSCHEDULED), 9.999, "", id="not yet worth a word"),
+        pytest.param(pod(node="", conditions=UNSCHEDULED), 10, "Unschedulable: no node fits", id="no node"),
+        pytest.param(pod(conditions=UNSCHEDULED), 10, "", id="it has a node by now"),
         pytest.param(
             pod(agent=waiting("ErrImagePull", "401")),
             10,

@@ -1,5 +1,6 @@
 """A run's phase in every situation, what it starts, and which of its changes people wait for."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -244,6 +245,24 @@ def test_the_moments_of_a_run_are_kept() -> None:
     again = decide(stored(ended), phases=DONE, now=30)
     assert (again.status.start_time, again.status.completion_time) == (at(10), at(20))
     assert again.status == ended.status
+
+
+@pytest.mark.parametrize(
+    ("facts", "start"),
+    [
+        pytest.param({"phases": {PENDING: 1}}, None, id="nothing was admitted"),
+        pytest.param({"phases": {PENDING: 1}, "live": 1}, at(50), id="the first has its slot just now"),
+        pytest.param(
+            {"phases": {RUNNING: 1}, "live": 1, "first_admitted": at(40)}, at(40), id="it has begun"
+        ),
+        pytest.param({"phases": DONE, "first_admitted": at(40)}, at(40), id="it ended while nobody looked"),
+        pytest.param({"phases": DONE, "first_admitted": at(-9)}, at(0), id="it is older than the run"),
+    ],
+)
+def test_a_run_starts_with_its_first_task(facts: dict[str, Any], start: datetime | None) -> None:
+    status = decide(now=50, **facts).status
+    assert status.start_time == start
+    assert (status.phase == "Pending") is (start is None)
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,33 @@ def identity(version: int, *, uid: str = RUN_UID) -> Metadata:
     return Metadata(name="r", namespace="ns", uid=uid, resource_version=str(version))
 
 
+# --- what a restart finds ---------------------------------------------------------------------------------
+
+
+def test_a_runs_first_start_is_found_in_its_tasks() -> None:
+    scene = Scene()
+    assert scene.run.first_admitted is None
+    scene.put("b", status=status(attempt(), first_admitted_time=at(7)))
+    scene.put("a", status=status(attempt(end_time=at(9)), first_admitted_time=at(3), phase="Succeeded"))
+    assert scene.run.first_admitted == at(3)
+    scene.world.put_run(raw_run(version=2, metadata={"uid": "another"}))
+    assert scene.run.first_admitted is None, "a run made again under the name has yet to start"
+
+
+def test_a_run_that_was_deleted_before_is_missed_from_the_start_on() -> None:
+    scene = Scene()
+    scene.put(run="other", status=status(attempt(pod_uid="p"), phase="Running"))
+    assert scene.of().run_gone_since is None
+    scene.now = at(5)
+    scene.world.recall_departed()
+    assert scene.of().run_gone_since == at(5)
+    scene.now = at(9)
+    scene.world.recall_departed()
+    assert scene.of().run_gone_since == at(5), "its grace doesn't begin anew"
+    scene.world.put_run(raw_run("other", metadata={"uid": "other-uid"}))
+    assert scene.of().run_gone_since is None
+
+
 # --- versions ---------------------------------------------------------------------------------------------
 
 

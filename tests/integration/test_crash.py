@@ -1,0 +1,230 @@
+"""The operator is killed after each of its writes in turn, and it makes no difference in the end.
+
+One scenario has every way of a task in it. It is played once undisturbed; then once for each write, with the
+operator killed there and started again; the ends must be equal. All points take a quarter of an hour, so by
+default only some are taken: ``BERNSTEIN_CRASH_POINTS`` says how many (or ``all``), ``BERNSTEIN_CRASH_OFFSET``
+shifts them.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.support.builders import hand_profile, inline_task, make_run, make_task
+from tests.support.crash import Death, Outcome, Scenario, Stage
+from tests.support.faults import Drop, Rule, refuse
+from tests.support.fixtures import Cluster
+from tests.support.kube import Kube, Manifest
+from tests.support.player import Cue, Part, vanishes
+from tests.support.pods import NODE, end_pod, make_result
+from tests.support.recorder import PodRecorder
+from tests.support.timeline import phase
+from tests.support.wire import READ_VERBS, Target
+
+POINTS = os.environ.get("BERNSTEIN_CRASH_POINTS", "8")
+OFFSET = int(os.environ.get("BERNSTEIN_CRASH_OFFSET", "0"))
+AT_A_TIME = int(os.environ.get("BERNSTEIN_CRASH_PARALLEL", "2"))
+WRITES_OF_A_LIFE = 4
+LIVES = 60
+BASE, HEAD = "a" * 40, "b" * 40
+ENDED_RUN = frozenset({"Succeeded", "Failed", "Cancelled"})
+QUOTA = "pods is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"
+
+
+def commits(kube: Kube, pod: Manifest) -> None:
+    """End with a commit that was pushed."""
+    task = pod["metadata"]["labels"]["bernstein.run/task"]
+    result = make_result(pod, cost_usd="0.25", headBefore=BASE, headAfter=HEAD, branch=f"bernstein/r/{task}")
+    end_pod(kube, pod, result=result)
+
+
+def fails(kube: Kube, pod: Manifest) -> None:
+    """End with a failure of the agent's own, and what it left on a rescue branch."""
+    told = {"reason": "CommandFailed", "message": "the tests are red", "cost_usd": "0.5"}
+    rescued = {"headBefore": BASE, "rescueBranch": "bernstein/r/flaky.rescue-1"}
+    result = make_result(pod, result_class="agent", exit_code=1, **told, **rescued)
+    end_pod(kube, pod, "Failed", 1, "Error", result=result)
+
+
+def gives_up(kube: Kube, pod: Manifest) -> None:
+    """End as an agent that abandons its task."""
+    result = make_result(pod, result_class="abandoned", exit_code=1, reason="ScopeTooLarge")
+    end_pod(kube, pod, "Failed", 1, "Error", result=result)
+
+
+def is_phase(plural: str, name: str, wanted: str, kube: Kube) -> bool:
+    """Return whether the object has come to that phase."""
+    found = kube.find(plural, name)
+    return found is not None and phase(found) == wanted
+
+
+task_is = partial(partial, is_phase, "agenttasks")
+run_is = partial(partial, is_phase, "bernsteinruns", "r")
+
+
+def suspends(value: bool, kube: Kube) -> None:
+    kube.patch("bernsteinruns", "r", {"spec": {"suspend": value}})
+
+
+def cancels(task: str, kube: Kube) -> None:
+    kube.annotate("agenttasks", task, cancel="true")
+
+
+RUN = make_run(
+    max_agents=5,
+    repository={"url": "git://git.invalid/a", "ref": "main"},
+    taskDefaults={"retry": {"limit": 1, "backoffSeconds": 1, "maxBackoffSeconds": 1}},
+    tasks=[
+        inline_task("plain"),
+        inline_task("first", priority=1),
+        inline_task("second", dependsOn=["first"]),
+        inline_task("flaky"),
+        inline_task("slow", timeoutSeconds=2, retry={"limit": 0}),
+        inline_task("behind", dependsOn=["slow"]),
+        inline_task("farther", dependsOn=["behind"]),
+        inline_task("large", prompt="read this: " + "x" * 40_000),
+    ],
+)
+SEPARATE = [
+    make_task("loner", depends_on=["plain"]),
+    make_task("unwanted"),
+    make_task("withdrawn", suspend=True),
+    make_task("lost"),
+    make_task("impossible"),
+    make_task("stuck", startTimeoutSeconds=2),
+    make_task("refused"),
+    make_task("quitter"),
+    make_task("heir", depends_on=["quitter"]),
+]
+PARTS: Mapping[str, Sequence[Part]] = {
+    "r-plain": [Part(commits)],
+    "r-first": [Part(commits, when=run_is("Paused"))],
+    "r-second": [Part(commits)],
+    "r-flaky": [Part(fails), Part(commits)],
+    "r-slow": [Part()],
+    "r-large": [Part(commits)],
+    "loner": [Part(commits)],
+    "unwanted": [Part()],
+    "lost": [Part(vanishes, when=task_is("lost", "Running")), Part(commits)],
+    "impossible": [Part(image_problem="ErrImageNeverPull")],
+    "stuck": [Part(starts=False), Part(commits)],
+    "refused": [Part(commits)],
+    "quitter": [Part(gives_up)],
+}
+CUES = [
+    [Cue(task_is("unwanted", "Running"), partial(cancels, "unwanted"))],
+    [Cue(task_is("withdrawn", "Pending"), partial(cancels, "withdrawn"))],
+    [
+        Cue(task_is("r-first", "Running"), partial(suspends, True)),
+        Cue(task_is("r-first", "Succeeded"), partial(suspends, False)),
+    ],
+]
+
+
+def a_full_quota() -> list[Rule]:
+    """Refuse one task's first Pod as a full quota does."""
+
+    def of_refused(target: Target, _: bytes) -> bool:
+        return target.name.startswith("refused-")
+
+    forbidden = refuse(403, reason="Forbidden", message=QUOTA)
+    return [Rule(action=forbidden, verbs="create", resource="pods", where=of_refused, count=1)]
+
+
+def is_over(kube: Kube) -> bool:
+    return phase(kube.get("bernsteinruns", "r")) in ENDED_RUN
+
+
+SCENARIO = Scenario([hand_profile(), RUN, *SEPARATE], PARTS, CUES, is_over, a_full_quota)
+
+
+@pytest.fixture
+def stage(cluster: Cluster, cluster_kube: Kube, recorder: PodRecorder, tmp_path: Path) -> Stage:
+    """Where the scenario is played, under the eyes of the recorder."""
+    if cluster_kube.find("nodes", NODE) is None:
+        cluster_kube.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
+    return Stage(cluster.access, cluster_kube, recorder, tmp_path)
+
+
+@pytest.fixture
+def undisturbed(stage: Stage) -> Outcome:
+    """What comes of the scenario if nobody dies."""
+    return stage.play(SCENARIO)
+
+
+def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undisturbed: Outcome) -> None:
+    assert undisturbed.broken == []
+    deaths = list(chosen(undisturbed.writes))
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        play = partial(stage.play, SCENARIO, wanted=undisturbed)
+        outcomes = list(pool.map(lambda death: play(deaths=[death]), deaths))
+    print(report(undisturbed, outcomes))  # noqa: T201 - the count of points is the result
+    found = [
+        f"{death} at {outcome.died_at}:\n{difference(undisturbed, outcome)}"
+        for death, outcome in zip(deaths, outcomes, strict=True)
+        if difference(undisturbed, outcome)
+    ]
+    assert not found, "\n\n".join(found)
+    # A pass may need a few writes less than the first one, so the last points may not be reached.
+    survived = [death.write for death, outcome in zip(deaths, outcomes, strict=True) if not outcome.died_at]
+    assert all(write > 0.9 * len(undisturbed.writes) for write in survived)
+
+
+def test_an_operator_that_dies_again_and_again_gets_there(stage: Stage, undisturbed: Outcome) -> None:
+    outcome = stage.play(
+        SCENARIO, deaths=repeat(Death(WRITES_OF_A_LIFE, events=False), LIVES), wanted=undisturbed
+    )
+    print(f"killed {len(outcome.died_at)} times in {outcome.seconds:.0f} s")  # noqa: T201
+    different = difference(undisturbed, outcome)
+    assert not different, different
+    assert len(outcome.died_at) > 5
+
+
+def test_it_makes_no_difference_which_answers_are_lost(stage: Stage, undisturbed: Outcome) -> None:
+    scenario = replace(SCENARIO, rules=lambda: [*a_full_quota(), *lost_answers()])
+    different = difference(undisturbed, stage.play(scenario, wanted=undisturbed))
+    assert not different, different
+
+
+def lost_answers() -> list[Rule]:
+    """Lose the answer to every second write; each was carried out. (Events have their own patience.)"""
+    count = iter(range(10_000))
+
+    def is_hit(target: Target, _: bytes) -> bool:
+        is_work = target.verb not in READ_VERBS and target.resource != "events"
+        return is_work and next(count) % 2 == 0
+
+    return [Rule(action=Drop(forward=True), where=is_hit)]
+
+
+def difference(undisturbed: Outcome, outcome: Outcome) -> str:
+    """Return what is not as it should be; empty if nothing."""
+    return "\n".join(filter(None, [undisturbed.differences(outcome), *map(str, outcome.broken)]))
+
+
+def chosen(writes: Sequence[str]) -> Iterator[Death]:
+    """Return the deaths to try: at each point the write is done, or (not for events) arrives late."""
+    step = 1 if POINTS == "all" else max(1, len(writes) // int(POINTS))
+    for index in range(OFFSET % step, len(writes), step):
+        is_event = " events " in writes[index]
+        if POINTS == "all" or is_event or index // step % 2 == 0:
+            yield Death(index + 1)
+        if not is_event and (POINTS == "all" or index // step % 2 == 1):
+            yield Death(index + 1, late=True)
+
+
+def report(undisturbed: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """Return one line of numbers."""
+    killed = sum(len(outcome.died_at) for outcome in outcomes)
+    return (
+        f"{len(undisturbed.writes)} writes, killed at {killed} of {len(outcomes)} points; seconds:"
+        f" {undisturbed.seconds:.1f} undisturbed, {median(one.seconds for one in outcomes):.1f} killed,"
+        f" {median(one.start for one in outcomes):.1f} for a start"
+    )

@@ -1,0 +1,125 @@
+"""What has happened is told once it is known to be stored, whether or not an answer said so."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from bernstein_operator.control.herald import OWED_FOR, Herald
+from bernstein_operator.kube.recorder import Recorder
+from tests.unit.kube.server import Asked, Server, serving
+from tests.unit.objects import at, attempt, run, status, task
+
+ENDED = attempt(start_time=at(1), end_time=at(9), result_class="success")
+BEFORE = task(version=5, status=status(attempt()))
+AFTER = task(version=6, status=status(attempt(start_time=at(1)), phase="Running"))
+LATER = task(version=7, status=status(ENDED, phase="Succeeded"))
+TOUCHED = task(version=6, status=status(attempt()), cancel="no")
+ANOTHER = task(version=9, status=status(ENDED, phase="Succeeded"), metadata={"uid": "another"})
+WAITS = run(version=5)
+BEGUN = run(version=6, status={"startTime": "2026-01-01T12:00:00Z"})
+
+Deed = Callable[[Herald], None]
+
+
+class Willing(Server):
+    """Takes everything."""
+
+    def next(self, _: Asked, /) -> tuple[int, Any, dict[str, str]]:
+        """Say yes."""
+        return 201, {}, {}
+
+
+async def told(*deeds: Deed) -> list[str]:
+    """Return the reasons of the events that are sent, in their order."""
+    async with heralding() as (herald, server):
+        for deed in deeds:
+            deed(herald)
+    return reasons(server)
+
+
+def reasons(server: Server) -> list[str]:
+    return [one.body["reason"] for one in server.asked]
+
+
+@asynccontextmanager
+async def heralding() -> AsyncIterator[tuple[Herald, Server]]:
+    """Keep a herald and its recorder at work; all is sent when the block is over."""
+    async with serving(Willing()) as server:
+        recorder = Recorder(server.api)
+        running = asyncio.create_task(recorder.run())
+        yield Herald(recorder, instance="test"), server
+        await recorder.flush()
+        running.cancel()
+
+
+def stored(before: Any, after: Any) -> Deed:
+    return lambda herald: herald.task_stored(before, after, role="")
+
+
+def seen(one: Any) -> Deed:
+    return lambda herald: herald.task_seen(one, role="")
+
+
+def doubt(herald: Herald) -> None:
+    herald.tasks_in_doubt.add(BEFORE)
+
+
+@pytest.mark.parametrize(
+    ("deeds", "events"),
+    [
+        pytest.param([stored(BEFORE, AFTER)], ["AttemptStarted"], id="stored"),
+        pytest.param([seen(AFTER)], [], id="seen, and nobody had doubts"),
+        pytest.param([doubt, seen(AFTER)], ["AttemptStarted"], id="stored, the answer lost"),
+        pytest.param([doubt, seen(AFTER), seen(AFTER)], ["AttemptStarted"], id="seen twice"),
+        pytest.param([doubt, seen(BEFORE)], [], id="not seen yet"),
+        pytest.param([doubt, seen(BEFORE), seen(AFTER)], ["AttemptStarted"], id="seen late"),
+        pytest.param(
+            [doubt, seen(TOUCHED), stored(TOUCHED, AFTER)], ["AttemptStarted"], id="not stored, then stored"
+        ),
+        pytest.param(
+            [doubt, doubt, stored(AFTER, LATER)],
+            ["AttemptStarted", "AttemptSucceeded"],
+            id="the next write is answered",
+        ),
+        pytest.param(
+            [doubt, lambda herald: herald.tasks_in_doubt.forget(("ns", "t")), seen(AFTER)], [], id="gone"
+        ),
+        pytest.param([doubt, seen(ANOTHER)], [], id="deleted and made again"),
+    ],
+)
+async def test_a_lost_answer_loses_no_event(deeds: list[Deed], events: list[str]) -> None:
+    assert await told(*deeds) == events
+
+
+async def test_a_runs_lost_answer_loses_no_event_either() -> None:
+    def doubtful(herald: Herald) -> None:
+        herald.runs_in_doubt.add(WAITS)
+        herald.run_seen(WAITS)
+        herald.run_seen(BEGUN)
+        herald.run_seen(BEGUN)
+
+    assert await told(doubtful) == ["RunStarted"]
+
+
+@pytest.mark.parametrize(
+    ("after", "told_again"),
+    [
+        pytest.param(OWED_FOR.total_seconds() + 1, ["AttemptStarted", "AttemptSucceeded"], id="just in time"),
+        pytest.param(OWED_FOR.total_seconds() + 2, ["AttemptSucceeded"], id="the first is too old"),
+        pytest.param(OWED_FOR.total_seconds() + 10, [], id="both are too old"),
+    ],
+)
+async def test_a_start_tells_what_may_be_owed(after: float, told_again: list[str]) -> None:
+    async with heralding() as (herald, server):
+        await herald.tell_owed([LATER], [], now=at(after))
+    assert reasons(server) == told_again
+
+
+async def test_what_runs_owe_is_told_before_anything_is_decided() -> None:
+    async with heralding() as (herald, server):
+        await herald.tell_owed([LATER], [BEGUN], now=at(10))
+        assert reasons(server) == ["RunStarted"]
+    assert reasons(server) == ["RunStarted", "AttemptStarted", "AttemptSucceeded"]
