@@ -9,7 +9,8 @@
     ├── GoneError                410: the list or watch must begin anew
     ├── RefusedError             a definite no that the same request would meet again: 400, 403, 405, 422 …
     ├── ThrottledError           429: not now
-    └── UnavailableError         5xx, time-out, lost connection: nobody knows whether it happened
+    ├── UnavailableError         5xx, time-out, lost connection: nobody knows whether it happened
+    └── NotLeaderError           never sent: this process holds no lease, or not for certain any more
 """
 
 from typing import Any, Final
@@ -63,6 +64,10 @@ class ThrottledError(ApiError):
 
 class UnavailableError(ApiError):
     """No definite answer: what was asked may have happened or not."""
+
+
+class NotLeaderError(ApiError):
+    """A write that was not sent: only the leader writes."""
 
 
 def error_for(status: int, body: dict[str, Any]) -> ApiError:
