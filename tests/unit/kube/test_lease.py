@@ -213,7 +213,7 @@ class Play:
         for at in sorted(at for at in self.scenes if at <= until):
             self.clock.now = self.begun + at
             self.scenes.pop(at)()
-        self.clock.now = self.begun + until
+        self.clock.now = max(self.clock.now, self.begun + until)
 
     async def run(self) -> float:
         """Run until the lease is lost or the script over; returns the second of that."""
@@ -351,8 +351,8 @@ async def test_who_finds_another_holder_is_no_leader_any_more() -> None:
 
 async def test_who_wakes_up_too_late_asks_for_nothing_more() -> None:
     async with serving(registry := Registry()):
-        play = Play(registry, {})
-        play.scenes[3.0] = lambda: setattr(play, "begun", play.begun - 60.0)
+        clock = Ticking()
+        play = Play(registry, {3.0: lambda: setattr(clock, "now", clock.now + 60.0)}, clock)
         await play.run()
     assert [one["renewTime"] for one in registry.writes] == [STAMP, "2026-01-01T00:00:02.000000Z"]
     assert not may_write(play.tenure)
