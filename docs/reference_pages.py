@@ -220,8 +220,8 @@ def _settings_page() -> Iterator[str]:
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
     yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, `log.level` and"
-    yield "`log.format` of `charts/bernstein-operator/values.yaml`; the chart itself sets what concerns the Pod"
-    yield "and the Lease. The command line:\n"
+    yield "`log.format` of `charts/bernstein-operator/values.yaml`; what concerns the Pod and the Lease the"
+    yield "chart sets by itself. The command line:\n"
     yield "```"
     yield "bernstein-operator run [--kubeconfig FILE] [--leader-elect true|false] [--lease-namespace NAME]"
     yield "bernstein-operator --version"
