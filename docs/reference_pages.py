@@ -186,7 +186,8 @@ def _event_facts(call: ast.Call, about: str) -> tuple[str, str, str]:
 def _metrics_page() -> Iterator[str]:
     yield from _head("Metrics", "operator/bernstein_operator/telemetry/metrics.py")
     yield "`GET /metrics` on port 8080 (`BERNSTEIN_HTTP_PORT`), in the Prometheus text format. No label holds"
-    yield "an object's name. Counters count what was stored: a write that was repeated counts once.\n"
+    yield "the name of a run, a task or a Pod. Counters count what was stored: a write that was repeated"
+    yield "counts once. Of several replicas only the leader shows tasks and agents; the others show 0.\n"
     yield from _table(("metric", "type", "labels", "what"), _metric_rows())
     yield "\nBesides, `process_*` of prometheus-client: CPU, memory, open files and start of the process."
     yield f"\nRoles beyond {metrics.MAX_ROLES} are counted as `other`."
@@ -219,9 +220,10 @@ def _settings_page() -> Iterator[str]:
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
     yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, `log.level` and"
-    yield "`log.format` of `charts/bernstein-operator/values.yaml`. The command line:\n"
+    yield "`log.format` of `charts/bernstein-operator/values.yaml`; what concerns the Pod and the Lease the"
+    yield "chart sets by itself. The command line:\n"
     yield "```"
-    yield "bernstein-operator run [--kubeconfig FILE]"
+    yield "bernstein-operator run [--kubeconfig FILE] [--leader-elect true|false] [--lease-namespace NAME]"
     yield "bernstein-operator --version"
     yield "```"
 
@@ -244,15 +246,18 @@ def _variable(read: ast.expr) -> str:
 
 def _flag(read: ast.expr) -> str:
     named = {one.id for one in ast.walk(read) if isinstance(one, ast.Name)}
-    return "--kubeconfig" if "kubeconfig" in named else ""
+    flags = inspect.signature(settings.from_environment).parameters.keys() - {"environment"}
+    return next((f"--{flag.replace('_', '-')}" for flag in flags & named), "")
 
 
 def _default(field: str) -> str:
     value = getattr(settings.Settings(), field)
     if isinstance(value, tuple):
         value = ",".join(value)
-    if isinstance(value, bool):
+    if field == "log_json":
         return "json" if value else "text"
+    if isinstance(value, bool):
+        return str(value).lower()
     return "" if value is None else str(value)
 
 

@@ -102,9 +102,9 @@ class Release:
         self.helm.run("uninstall", NAME, *options, "--wait", f"--timeout={_INSTALL_SECONDS}s")
 
     def logs(self, *, lines: int = 200) -> str:
-        """Return the last lines of the operator's log, or why there are none."""
-        where = (f"--namespace={NAMESPACE}", f"deployment/{NAME}")
-        return self.kubectl.ask("logs", *where, f"--tail={lines}")
+        """Return the last lines of each replica's log, or why there are none."""
+        where = (f"--namespace={NAMESPACE}", "--selector=app.kubernetes.io/component=operator")
+        return self.kubectl.ask("logs", *where, "--prefix", f"--tail={lines}")
 
 
 def _helm() -> Path:

@@ -3,10 +3,12 @@
 import argparse
 import asyncio
 import logging
+import os
 import platform
 import sys
 from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Any, Final, NoReturn
+from uuid import uuid4
 
 import kopf
 from kubernetes.aio.config import ConfigException
@@ -23,18 +25,27 @@ from bernstein_operator.control.writer import Writer
 from bernstein_operator.handlers.ear import listen
 from bernstein_operator.handlers.http import HttpServer
 from bernstein_operator.handlers.shell import attach
-from bernstein_operator.kube.api import KubeApi
-from bernstein_operator.kube.connection import Connection, connect
+from bernstein_operator.kube.api import KubeApi, unfenced
+from bernstein_operator.kube.connection import Connection, connect, own_namespace
 from bernstein_operator.kube.gate import Gate
 from bernstein_operator.kube.informer import PodInformer
+from bernstein_operator.kube.lease import (
+    LEASE_TIMEOUTS,
+    LOOK_SECONDS,
+    Election,
+    Identity,
+    Tenure,
+    Unopposed,
+)
 from bernstein_operator.kube.recorder import Recorder
-from bernstein_operator.settings import Settings, from_environment
+from bernstein_operator.settings import Settings, from_environment, switch
 from bernstein_operator.telemetry import logs, metrics
 from bernstein_operator.world.world import World
 
 log = logging.getLogger(__name__)
 
 AGENT_PODS: Final = f"app.kubernetes.io/managed-by={MANAGED_BY},{LABEL_COMPONENT}={COMPONENT_AGENT}"
+USER_AGENT: Final = f"bernstein-operator/{__version__}"
 STUCK_AFTER_SECONDS: Final = 120.0
 DRAIN_SECONDS: Final = 10.0
 
@@ -45,9 +56,23 @@ class Operator:
     def __init__(self, settings: Settings, connection: Connection) -> None:
         self._queue = WorkQueue(clock.monotonic)
         holds = Holds(clock.monotonic)
-        self.world = World(Marks(self._queue, holds), clock=clock.now, operator_limit=settings.max_agents)
-        agent = f"bernstein-operator/{__version__}"
-        self._api = KubeApi(connection, user_agent=agent, gate=Gate(clock.monotonic))
+        self._marks = Marks(self._queue, holds, asleep=True)
+        self.world = World(self._marks, clock=clock.now, operator_limit=settings.max_agents)
+        tenure = Tenure(clock.monotonic)
+        self._api = KubeApi(
+            connection,
+            user_agent=USER_AGENT,
+            gate=Gate(clock.monotonic),
+            fence=tenure.check if settings.leader_elect else unfenced,
+        )
+        # A connection of its own, and a gate that never closes for longer than the lease can bear.
+        self._lease_api = KubeApi(
+            connection,
+            user_agent=USER_AGENT,
+            gate=Gate(clock.monotonic, longest=LOOK_SECONDS),
+            timeouts=LEASE_TIMEOUTS,
+        )
+        self._office = _election(settings, self._lease_api, tenure) if settings.leader_elect else Unopposed()
         self._recorder = Recorder(self._api)
         self._herald = Herald(self._recorder, instance=settings.identity)
         writer = Writer(self._api, self.world, holds, self._herald, clock.now, settings.agent_image)
@@ -63,6 +88,7 @@ class Operator:
             settings.http_port, alive=self._alive, ready=self._ready, observe=self._observe
         )
         self._background: list[asyncio.Task[None]] = []
+        self._holding: asyncio.Task[None] | None = None
         self.failed = False
         self.over = asyncio.Event()
 
@@ -72,34 +98,52 @@ class Operator:
         await self._http.start()
 
     async def start(self) -> None:
-        """Start everything else; deciding waits until all lists are complete."""
-        jobs = [self._sync.run(), self._recorder.run(), *(one.run() for one in self._informers)]
-        self._background = [self._spawn(job) for job in (*jobs, self._decide())]
+        """Start everything else; deciding waits until this process leads and all lists are complete."""
+        self._holding = self._spawn(self._hold_office())
+        self._background = [self._spawn(self._recorder.run()), self._spawn(self._decide())]
 
     async def stop(self) -> None:
-        """Finish the writes that are under way, then stop everything."""
+        """Finish the writes that are under way, then stop everything and let the next one lead."""
         log.info("stopping")
         # kopf waits for whoever waits for this flag, for seconds if nobody sets it.
         self.over.set()
-        for task in self._background:
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
+        await _cancelled(*self._background)
         try:
             await asyncio.wait_for(self._controller.drain(), DRAIN_SECONDS)
         except TimeoutError:
+            # Whoever leads next has to wait until the lease has run out, and these writes with it.
             log.warning("stopped with writes under way")
+            return
+        if self._holding:
+            await _cancelled(self._holding)
+            await self._office.release()
 
     async def close(self) -> None:
         """Give back ports and connections, also after a start that failed."""
         await self._http.stop()
         await self._api.close()
+        await self._lease_api.close()
+
+    async def _hold_office(self) -> None:
+        await self._office.run()
+        _end_at_once()
 
     async def _decide(self) -> None:
+        await self._office.looked.wait()
+        # Who leads before the first list has nothing in it that is older than the lease.
+        lists_are_older = not self._office.elected.is_set()
+        lists = (self._sync.run(), *(one.run() for one in self._informers))
+        self._background += [self._spawn(job) for job in lists]
         await self._sync.complete.wait()
         for informer in self._informers:
             await informer.synced.wait()
-        await self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
         log.info("lists complete", extra={"tasks": sum(1 for _ in self.world.tasks)})
+        await self._office.elected.wait()
+        if lists_are_older:
+            await self._sync.refresh(*(one.relist for one in self._informers))
+        await self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
+        self._marks.wake(runs=self.world.runs, tasks=self.world.tasks)
+        log.info("deciding", extra={"tasks": sum(1 for _ in self.world.tasks)})
         await self._controller.run()
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
@@ -123,13 +167,41 @@ class Operator:
     def _ready(self) -> str:
         if not self._sync.complete.is_set():
             return "lists of runs, tasks and profiles are not complete"
+        if self._office.trouble:
+            return f"the lease can't be had or kept: {self._office.trouble}"
         behind = [one for one in self._informers if not (one.synced.is_set() and one.connected)]
         return "the watch of Pods is down" if behind else ""
 
     def _observe(self) -> None:
+        # Only the leader's, so that a sum over the replicas counts nothing twice.
+        leads = self._office.elected.is_set()
         metrics.QUEUE_DEPTH.set(len(self._queue))
-        metrics.set_tasks(task.status.phase for task in self.world.tasks)
-        metrics.AGENTS_LIVE.set(self.world.live)
+        metrics.set_tasks(task.status.phase for task in (self.world.tasks if leads else ()))
+        metrics.AGENTS_LIVE.set(self.world.live if leads else 0)
+
+
+def _election(settings: Settings, api: KubeApi, tenure: Tenure) -> Election:
+    return Election(
+        api,
+        namespace=settings.lease_namespace or own_namespace(),
+        name=settings.lease_name,
+        me=Identity(pod=settings.pod, nonce=uuid4().hex),
+        tenure=tenure,
+        clock=clock.monotonic,
+        now=clock.now,
+    )
+
+
+async def _cancelled(*tasks: "asyncio.Task[None]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _end_at_once() -> NoReturn:
+    """End the process that lost its lease: an orderly end takes seconds, and may write nothing anyway."""
+    log.critical("lease lost: ending")
+    os._exit(1)
 
 
 async def operate(settings: Settings) -> int:
@@ -172,8 +244,18 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument(
         "--kubeconfig", help="file to reach the cluster with (default: $KUBECONFIG, then in-cluster)"
     )
+    run.add_argument(
+        "--leader-elect", type=switch, metavar="true|false", help="lead by a Lease (default: true)"
+    )
+    run.add_argument(
+        "--lease-namespace", help="namespace of the Lease (default: the Pod's own, else default)"
+    )
     options = parser.parse_args(arguments)
-    settings = from_environment(kubeconfig=options.kubeconfig)
+    settings = from_environment(
+        kubeconfig=options.kubeconfig,
+        leader_elect=options.leader_elect,
+        lease_namespace=options.lease_namespace,
+    )
     logs.configure(level=settings.log_level, as_json=settings.log_json)
     return asyncio.run(operate(settings))
 

@@ -8,15 +8,18 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 log = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 8080
 DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
+DEFAULT_LEASE_NAME: Final = "bernstein-operator"
 _MAX_PORT: Final = 65_535
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _FORMATS: Final = ("json", "text")
+_SWITCHES: Final = MappingProxyType({"true": True, "false": False})
 _Value = TypeVar("_Value")
 
 
@@ -30,6 +33,10 @@ class Settings:
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
+        leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
+        lease_namespace: namespace of the Lease; without it the Pod's own (POD_NAMESPACE), else default.
+        lease_name: name of the Lease; operators on the same namespaces need the same one.
+        pod: the Pod's name; a container that is restarted in it takes its predecessor's lease over at once.
         identity: how this process signs its events (reportingInstance).
         log_level: DEBUG, INFO, WARNING or ERROR.
         log_json: json (one object a line) or text (for a terminal).
@@ -40,15 +47,23 @@ class Settings:
     max_agents: int | None = None
     http_port: int = DEFAULT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
+    leader_elect: bool = True
+    lease_namespace: str = ""
+    lease_name: str = DEFAULT_LEASE_NAME
+    pod: str = ""
     identity: str = "bernstein-operator"
     log_level: str = "INFO"
     log_json: bool = True
 
 
 def from_environment(
-    environment: Mapping[str, str] = os.environ, *, kubeconfig: str | None = None
+    environment: Mapping[str, str] = os.environ,
+    *,
+    kubeconfig: str | None = None,
+    leader_elect: bool | None = None,
+    lease_namespace: str | None = None,
 ) -> Settings:
-    """Read the settings; ``kubeconfig`` is the flag of that name."""
+    """Read the settings; the keywords are the flags of these names, None where one wasn't given."""
     read = _Reader(environment)
     return Settings(
         kubeconfig=kubeconfig or environment.get("KUBECONFIG") or None,
@@ -56,10 +71,25 @@ def from_environment(
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
+        leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
+        if leader_elect is None
+        else leader_elect,
+        lease_namespace=lease_namespace
+        or environment.get("BERNSTEIN_LEASE_NAMESPACE")
+        or environment.get("POD_NAMESPACE", ""),
+        lease_name=environment.get("BERNSTEIN_LEASE_NAME") or DEFAULT_LEASE_NAME,
+        pod=environment.get("POD_NAME", ""),
         identity=environment.get("HOSTNAME") or "bernstein-operator",
         log_level=read("BERNSTEIN_LOG_LEVEL", _level, "INFO"),
         log_json=read("BERNSTEIN_LOG_FORMAT", _format, "json") == "json",
     )
+
+
+def switch(text: str) -> bool:
+    """Return what ``true`` or ``false`` says; ValueError for anything else."""
+    if text.lower() not in _SWITCHES:
+        raise ValueError(f"one of {', '.join(_SWITCHES)} is expected")
+    return _SWITCHES[text.lower()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,13 @@ def names(manifests: list[Manifest]) -> set[tuple[str, str | None]]:
 
 
 def environment(manifests: list[Manifest]) -> dict[str, str]:
-    """Return the operator's environment."""
+    """Return the operator's environment, what the Pod's own fields are written in as ``<metadata.name>``."""
     [container] = pod_spec(manifests)["containers"]
-    return {variable["name"]: variable["value"] for variable in container["env"]}
+    return {variable["name"]: variable.get("value", _field(variable)) for variable in container["env"]}
+
+
+def _field(variable: Manifest) -> str:
+    return f"<{variable.get('valueFrom', {}).get('fieldRef', {}).get('fieldPath')}>"
 
 
 def pod_spec(manifests: list[Manifest]) -> Manifest:
@@ -82,7 +86,8 @@ def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> No
 def test_watched_namespaces_bound_what_the_operator_may_do(render: Render) -> None:
     manifests = render(values=CHART / "ci" / "namespaced-values.yaml")
     assert not of_kind(manifests, "ClusterRole", "ClusterRoleBinding")
-    places = names(of_kind(manifests, "Role", "RoleBinding", "AgentProfile"))
+    apart_from_the_lease = [one for one in manifests if not one["metadata"]["name"].endswith("-lease")]
+    places = names(of_kind(apart_from_the_lease, "Role", "RoleBinding", "AgentProfile"))
     assert places == {
         (kind, team) for kind in ("Role", "RoleBinding", "AgentProfile") for team in ("team-a", "team-b")
     }
@@ -110,9 +115,78 @@ def test_crds_follow_their_switches(render: Render, setting: str, policies: set[
     assert {one["metadata"]["annotations"].get("helm.sh/resource-policy") for one in crds} == policies
 
 
-def test_one_operator_runs_at_a_time(render: Render) -> None:
+def test_one_replica_stands_by_and_a_new_one_comes_before_an_old_one_goes(render: Render) -> None:
     [deployment] = of_kind(render(), "Deployment")
-    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (1, {"type": "Recreate"})
+    spec = deployment["spec"]
+    assert spec["replicas"] == 2
+    assert spec["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+    }
+
+
+@pytest.mark.parametrize("release", ["release", "bernstein-operator"])
+def test_the_lease_is_the_releases_own_and_the_only_one_in_reach(release: str) -> None:
+    done = helm("template", release, CHART, "--namespace=system")
+    manifests = [one for one in yaml.safe_load_all(done.stdout) if one]
+    [role] = of_kind(manifests, "Role")
+    [binding] = of_kind(manifests, "RoleBinding")
+    settings = from_environment(environment(manifests))
+    assert role["rules"] == [
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": [settings.lease_name],
+            "verbs": ["get", "patch"],
+        },
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+    ]
+    assert {one["metadata"]["namespace"] for one in (role, binding)} == {"system"}
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"][0]["name"] == pod_spec(manifests)["serviceAccountName"]
+    assert (settings.leader_elect, settings.lease_namespace) == (True, "<metadata.namespace>")
+    assert settings.pod == "<metadata.name>"
+
+
+@pytest.mark.parametrize(
+    ("settings", "bound"),
+    [
+        pytest.param(["podDisruptionBudget.enabled=true"], {"maxUnavailable": 1}, id="as it is"),
+        pytest.param(
+            ["podDisruptionBudget.enabled=true", "podDisruptionBudget.minAvailable=1"],
+            {"minAvailable": 1},
+            id="by what has to stay",
+        ),
+        pytest.param(
+            ["podDisruptionBudget.enabled=true", "podDisruptionBudget.maxUnavailable=50%"],
+            {"maxUnavailable": "50%"},
+            id="by a share",
+        ),
+    ],
+)
+def test_drains_leave_a_replica_where_that_is_asked_for(
+    render: Render, settings: list[str], bound: dict[str, Any]
+) -> None:
+    manifests = render(*settings)
+    [budget] = of_kind(manifests, "PodDisruptionBudget")
+    [deployment] = of_kind(manifests, "Deployment")
+    selector = deployment["spec"]["selector"]
+    assert budget["spec"] == {
+        "selector": selector,
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        **bound,
+    }
+    assert not of_kind(render(), "PodDisruptionBudget")
+
+
+def test_replicas_prefer_different_nodes_unless_told_where_to_go(render: Render) -> None:
+    [spread] = pod_spec(render())["topologySpreadConstraints"]
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == (
+        "kubernetes.io/hostname",
+        "ScheduleAnyway",
+    )
+    [own] = pod_spec(render(values=CHART / "ci" / "placed-values.yaml"))["topologySpreadConstraints"]
+    assert own["topologyKey"] == "topology.kubernetes.io/zone"
 
 
 def test_the_operators_pod_is_confined(render: Render) -> None:
@@ -191,6 +265,8 @@ def test_the_profile_is_a_hook_only_until_its_kind_is_known() -> None:
         pytest.param("maxAgents=-1", "maxAgents", id="a negative ceiling"),
         pytest.param("maxAgents=many", "maxAgents", id="a word for a number"),
         pytest.param("image.digest=latest", "digest", id="a tag for a digest"),
+        pytest.param("replicas=-1", "replicas", id="a negative number of replicas"),
+        pytest.param("podDisruptionBudget.minAvailable=half", "minAvailable", id="a word for a share"),
         pytest.param("log.level=LOUD", "level", id="an unknown log level"),
         pytest.param("watchNamespaces={Team_A}", "watchNamespaces", id="no name of a namespace"),
         pytest.param("serviceAccount.create=false", "serviceAccount.name", id="no service account at all"),

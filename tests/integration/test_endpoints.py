@@ -27,6 +27,7 @@ DOCUMENTED = frozenset(
         "workqueue_adds_total",
         "workqueue_retries_total",
         "workqueue_queue_duration_seconds",
+        "leader_election_master_status",
         "rest_client_requests_total",
         "rest_client_request_duration_seconds",
     }

@@ -145,11 +145,14 @@ def test_a_429_is_obeyed_by_the_whole_process(
     assert rule.hits == 1
     [refused] = [record for record in proxy.records if record.status == 429]
     told = refused.finished or refused.time
-    # Requests that were on their way before the answer came can't have known; kopf's watches go on.
+    # Requests that were on their way before the answer came can't have known; kopf's watches go on, and
+    # whoever let its lease run out would be obeying to death.
     early = [
         (record.verb, record.kind, record.time - told)
         for record in proxy.records
-        if 0.25 < record.time - told < RETRY_AFTER - 0.25 and record.verb != "watch"
+        if 0.25 < record.time - told < RETRY_AFTER - 0.25
+        and record.verb != "watch"
+        and record.resource != "leases"
     ]
     assert early == []
     assert [result_classes(task) for task in kube.items("agenttasks")] == [["success"]] * len(NAMES)

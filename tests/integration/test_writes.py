@@ -42,4 +42,5 @@ def test_a_plain_task_costs_four_writes_and_then_nothing(
 
 
 def _writes(proxy: FaultProxy) -> int:
-    return sum(record.is_write for record in proxy.records)
+    """Count the writes; the lease is renewed however quiet everything else is."""
+    return sum(record.is_write and record.resource != "leases" for record in proxy.records)

@@ -121,17 +121,24 @@ def proxy(cluster: Cluster, tmp_path: Path) -> Iterator[FaultProxy]:
 def start_operator(
     proxy: FaultProxy, recorder: PodRecorder, namespace: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[StartOperator]:
-    """Start operators: ``start_operator(wait=False, BERNSTEIN_MAX_AGENTS="2")``; killed at the test's end."""
+    """Start operators: ``start_operator(wait=False, BERNSTEIN_MAX_AGENTS="2")``; killed at the test's end.
+
+    All of a test stand for one lease, in the test's namespace; ``through`` is another proxy than the first.
+    """
     started: list[OperatorProcess] = []
 
-    def start(*, wait: bool = True, **environment: str) -> OperatorProcess:
+    def start(*, wait: bool = True, through: FaultProxy = proxy, **environment: str) -> OperatorProcess:
         own_ceiling = environment.get("BERNSTEIN_MAX_AGENTS", "")
         if own_ceiling.isdecimal():
             recorder.limits = replace(recorder.limits, operator_ceiling=int(own_ceiling))
         operator = OperatorProcess(
-            kubeconfig=proxy.kubeconfig,
+            kubeconfig=through.kubeconfig,
             log=tmp_path / f"operator-{len(started) + 1}.log",
-            environment={"BERNSTEIN_WATCH_NAMESPACES": namespace, **environment},
+            environment={
+                "BERNSTEIN_WATCH_NAMESPACES": namespace,
+                "BERNSTEIN_LEASE_NAMESPACE": namespace,
+                **environment,
+            },
             on_up=recorder.operator_up,
             on_down=recorder.operator_down,
         )

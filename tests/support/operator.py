@@ -3,13 +3,18 @@
 An operator in the test's own process could neither be killed at any instruction nor be stopped in mid-flight,
 and those are the cases that matter. It is started as a user would start it, with a kubeconfig that leads
 through the fault proxy, and its log is kept beside the test.
+
+It believes to be in a Pod whose name stays over its restarts, as that of a container that its kubelet starts
+again does. So the lease of the process that was killed is its own, and no test waits until it has run out.
 """
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.error import URLError
@@ -21,6 +26,7 @@ from tests.support.kube import eventually
 _START_SECONDS = 60.0
 _STOP_SECONDS = 40.0
 _TAIL_LINES = 200
+_LEADS = re.compile(r"^leader_election_master_status\{.*\} (\S+)$", re.MULTILINE)
 
 
 def _nothing() -> None:
@@ -40,7 +46,8 @@ class OperatorProcess:
         on_down: Callable[[], None] = _nothing,
     ) -> None:
         self.log = log
-        self._environment = {**_environment(kubeconfig), **(environment or {})}
+        pod = {"POD_NAME": f"operator-{uuid.uuid4().hex[:8]}"}
+        self._environment = {**_environment(kubeconfig), **pod, **(environment or {})}
         self._on_up = on_up
         self._on_down = on_down
         self._process: subprocess.Popen[bytes] | None = None
@@ -58,7 +65,7 @@ class OperatorProcess:
         return self._process.pid
 
     def start(self, *, wait: bool = True) -> "OperatorProcess":
-        """Start the process; with ``wait`` return only when /readyz answers 200."""
+        """Start the process; with ``wait`` return only when it is ready and leads."""
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -70,6 +77,7 @@ class OperatorProcess:
             )
         if wait:
             self.wait_ready()
+            self.wait_leading()
         return self
 
     def wait_ready(self, *, timeout: float = _START_SECONDS) -> None:
@@ -79,7 +87,19 @@ class OperatorProcess:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.tail()}") from None
         assert self.is_running, f"the operator ended with {self._code()} at its start:\n{self.tail()}"
+        if self.leads:
+            self._on_up()
+
+    def wait_leading(self, *, timeout: float = _START_SECONDS) -> None:
+        """Return when it is the leader."""
+        eventually(lambda: self.leads, timeout=timeout, what="that the operator leads")
         self._on_up()
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is the leader by its own account, or leads without an election."""
+        said = _LEADS.findall(self.http("/metrics")[1])
+        return not said or float(said[0]) == 1
 
     def http(self, path: str) -> tuple[int, str]:
         """Return status and body of the operator's own endpoint (/healthz, /readyz, /metrics)."""
@@ -104,6 +124,10 @@ class OperatorProcess:
         self._signal(signal.SIGKILL)
         self._wait()
 
+    def wait_end(self) -> int:
+        """Return the exit code once it has ended by itself; AssertionError if it doesn't in time."""
+        return self._wait()
+
     def stop(self) -> int:
         """Ask it to end (SIGTERM) and return its exit code; AssertionError if it doesn't in time."""
         self._signal(signal.SIGTERM)
@@ -114,7 +138,7 @@ class OperatorProcess:
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let a frozen one go on."""
+        """Let a frozen one go on; it is at work again only if nobody took its place."""
         assert self._process is not None, "the operator was not started"
         self._process.send_signal(signal.SIGCONT)
         self._on_up()

@@ -6,7 +6,7 @@ there is at most one write for an object at a time and a request that hangs hold
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
@@ -40,19 +40,33 @@ _YIELD_EVERY: Final = 50
 
 
 class Marks:
-    """Turns the world's marks into keys of the queue."""
+    """Turns the world's marks into keys of the queue, unless it is still ``asleep``.
 
-    def __init__(self, queue: WorkQueue, holds: Holds) -> None:
+    Who stands by decides nothing, so keys would only pile up; whoever wakes looks at everything anyway.
+    """
+
+    def __init__(self, queue: WorkQueue, holds: Holds, *, asleep: bool = False) -> None:
         self._queue = queue
         self._holds = holds
+        self._asleep = asleep
+
+    def wake(self, *, runs: Iterable[RunObject], tasks: Iterable[TaskObject]) -> None:
+        """Mark everything there is, and from now on whatever changes."""
+        self._asleep = False
+        for run in runs:
+            self.run(run.meta.key)
+        for task in tasks:
+            self.task(task.meta.key)
 
     def task(self, key: Key) -> None:
         """Mark a task."""
-        self._queue.add(WorkKey(Kind.TASK, *key))
+        if not self._asleep:
+            self._queue.add(WorkKey(Kind.TASK, *key))
 
     def run(self, key: Key) -> None:
         """Mark a run."""
-        self._queue.add(WorkKey(Kind.RUN, *key))
+        if not self._asleep:
+            self._queue.add(WorkKey(Kind.RUN, *key))
 
     def freed(self, namespace: str) -> None:
         """Try refused Pods of a namespace again."""
@@ -100,6 +114,7 @@ class Controller:
 
     async def run(self) -> None:
         """Take keys one after the other; what they need written goes on beside."""
+        self.beat = clock.monotonic()
         for passes in count(1):
             key = await self._queue.get()
             self.beat = clock.monotonic()

@@ -1,15 +1,15 @@
 """Full and complete lists of our own kinds: at the start, and again and again as a check on the watches.
 
-The first decision waits for these lists and for nothing else. Afterwards kopf's watches bring the changes;
-but a watch can lose some, and never reports what was deleted while it was down. So every few minutes the
-versions of all objects are compared with what is known, which costs a fraction of a list, and whatever
-differs is read again.
+The first decision waits for these lists. Who stood by before it became the leader lists once more: what its
+watches have brought may be older than its lease. Otherwise kopf's watches bring the changes; but a watch can
+lose some, and never reports what was deleted while it was down. So every few minutes the versions of all
+objects are compared with what is known, which costs a fraction of a list, and whatever differs is read again.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -40,13 +40,17 @@ class Sync:
     async def run(self) -> None:
         """List everything once, then check for ever."""
         await self._until_done(self._list_everything)
-        self._world.recall_departed()
         self.complete.set()
         while True:
             await asyncio.sleep(random.uniform(*CHECK_SECONDS))
             await self._until_done(self._check)
 
-    async def _until_done(self, step: Callable[[], Any]) -> None:
+    async def refresh(self, *others: Callable[[], Awaitable[object]]) -> None:
+        """List everything again, and have ``others`` do the same; returns when all of it is known."""
+        for step in (self._list_everything, *others):
+            await self._until_done(step)
+
+    async def _until_done(self, step: Callable[[], Awaitable[object]]) -> None:
         backoff = _BACKOFF_SECONDS[0]
         while True:
             try:
@@ -61,9 +65,15 @@ class Sync:
     async def _list_everything(self) -> None:
         # Runs before their tasks, profiles before both: each finds what it refers to.
         for resource, put in self._kinds().items():
+            # Before the list: what is made after it is missing from it, not gone.
+            known = self._world.versions(resource.kind)
             listing = await list_all(self._api, resource, namespaces=self._namespaces, decode=orjson.loads)
             for raw in listing.items:
                 put(raw)
+            listed = {(raw["metadata"]["namespace"], raw["metadata"]["name"]) for raw in listing.items}
+            for key in known.keys() - listed:
+                await self._read(resource, key)
+        self._world.recall_departed()
 
     async def nothing_missed(self, run: Key) -> bool:
         """Return whether all tasks of a run are known as they are; what was missed is read now.

@@ -3,11 +3,15 @@
 Bodies are raw JSON through orjson: the typed models of the official client cost ten times as much for each
 Pod. What a request needs is decided here once: credentials, the gate, a time-out, one error for each kind of
 outcome, and a count for the metrics. There are no retries here; whoever asked knows whether to ask again.
+
+Whether this process may write at all is asked before each write, and once more with the connection in hand:
+between the two a process may stand still for any time, and then must not go on as if nothing had happened.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Final
 
 import aiohttp
@@ -22,6 +26,7 @@ from bernstein_operator.telemetry import metrics
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_READS: Final = "GET"
 _FIRST_ERROR: Final = 400
 _NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
 
@@ -34,18 +39,33 @@ class Timeouts:
     request: float = 30.0
 
 
+def unfenced() -> None:
+    """Let every write pass."""
+
+
 class KubeApi:
-    """The operator's connection to the API server. Close it with ``close``."""
+    """The operator's connection to the API server. Close it with ``close``.
+
+    ``fence`` raises NotLeaderError where this process may not write now.
+    """
 
     def __init__(
-        self, connection: Connection, *, user_agent: str, gate: Gate, timeouts: Timeouts = Timeouts()
+        self,
+        connection: Connection,
+        *,
+        user_agent: str,
+        gate: Gate,
+        timeouts: Timeouts = Timeouts(),
+        fence: Callable[[], None] = unfenced,
     ) -> None:
         self._connection = connection
         self._gate = gate
+        self._fence = fence
         self._timeout = aiohttp.ClientTimeout(total=timeouts.request, sock_connect=timeouts.connect)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=128, ssl=connection.ssl_context()),
             headers={"User-Agent": user_agent, "Accept": JSON},
+            trace_configs=[_at_the_last_moment(fence)],
         )
 
     async def close(self) -> None:
@@ -120,6 +140,8 @@ class KubeApi:
     ) -> bytes:
         if not urgent:
             await self._gate.passed()
+        if method != _READS:
+            self._fence()
         with metrics.request_timer(method) as done:
             status, answer, retry_after = await self._exchange(
                 method,
@@ -150,6 +172,7 @@ class KubeApi:
                 data=data,
                 headers=headers,
                 timeout=self._timeout,
+                trace_request_ctx=method,
             ) as response:
                 return response.status, await response.read(), response.headers.get("Retry-After")
         except _NO_ANSWER as error:
@@ -167,6 +190,19 @@ class KubeApi:
         if isinstance(error, ThrottledError) or retry_after:
             self._gate.close(retry_after)
         return error
+
+
+def _at_the_last_moment(fence: Callable[[], None]) -> aiohttp.TraceConfig:
+    """Return what asks the fence when a write has its connection, also where aiohttp repeats it by itself."""
+
+    async def connected(_session: object, context: SimpleNamespace, _parameters: object) -> None:
+        if context.trace_request_ctx not in (None, _READS):
+            fence()
+
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_create_end.append(connected)
+    trace.on_connection_reuseconn.append(connected)
+    return trace
 
 
 def _unanswered(method: str, path: str, error: Exception) -> UnavailableError:

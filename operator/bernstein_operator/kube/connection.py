@@ -6,9 +6,13 @@ client's business. It also refreshes tokens: credentials are asked for again wit
 
 import ssl
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from kubernetes.aio import config
 from kubernetes.aio.client import Configuration
+
+_OWN_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +78,8 @@ async def connect(kubeconfig: str | None) -> Connection:
     else:
         config.load_incluster_config(client_configuration=configuration)
     return Connection(configuration)
+
+
+def own_namespace(account: Path = _OWN_NAMESPACE) -> str:
+    """Return the namespace of the Pod's service account, ``default`` outside of a Pod."""
+    return (account.read_text(encoding="utf-8").strip() if account.is_file() else "") or "default"

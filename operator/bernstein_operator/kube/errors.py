@@ -10,7 +10,8 @@
     ├── RefusedError             a definite no that the same request would meet again: 400, 403, 405, 422 …,
     │                            and 500 where an admission webhook is down: nothing is stored then
     ├── ThrottledError           429: not now
-    └── UnavailableError         5xx, time-out, lost connection: nobody knows whether it happened
+    ├── UnavailableError         5xx, time-out, lost connection: nobody knows whether it happened
+    └── NotLeaderError           never sent: this process holds no lease, or not for certain any more
 """
 
 from typing import Any, Final
@@ -65,6 +66,10 @@ class ThrottledError(ApiError):
 
 class UnavailableError(ApiError):
     """No definite answer: what was asked may have happened or not."""
+
+
+class NotLeaderError(ApiError):
+    """A write that was not sent: only the leader writes."""
 
 
 def error_for(status: int, body: dict[str, Any]) -> ApiError:

@@ -14,16 +14,17 @@ DEFAULT_WAIT_SECONDS: Final = 1.0
 
 
 class Gate:
-    """Open unless ``close`` was called; ``clock`` gives monotonic seconds."""
+    """Open unless ``close`` was called; ``clock`` gives monotonic seconds, ``longest`` bounds each wait."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], *, longest: float = LONGEST_WAIT_SECONDS) -> None:
         self._clock = clock
+        self._longest = longest
         self._opens_at = 0.0
 
     def close(self, retry_after: str | None) -> None:
         """Close for as long as a Retry-After header says (seconds), or a second where it says nothing."""
         wait = float(retry_after) if retry_after and retry_after.isdecimal() else DEFAULT_WAIT_SECONDS
-        self._opens_at = max(self._opens_at, self._clock() + min(wait, LONGEST_WAIT_SECONDS))
+        self._opens_at = max(self._opens_at, self._clock() + min(wait, self._longest))
 
     async def passed(self) -> None:
         """Return once the gate is open; it may have been closed again while somebody waited."""

@@ -86,7 +86,8 @@ class PodInformer:
 
     async def _keep_up(self) -> None:
         if not self._version:
-            await self._relist()
+            self._version = str(await self.relist())
+            self.synced.set()
         params = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -99,13 +100,13 @@ class PodInformer:
             async for line in _lines(stream.iter_any()):
                 self._take(_EVENTS.decode(line))
 
-    async def _relist(self) -> None:
+    async def relist(self) -> int:
+        """Report all Pods there are now, beside the watch; returns the list's version."""
         listing = await list_all(
             self._api, PODS, namespaces=[self._namespace], decode=_POD.decode, selector=self._selector
         )
         self._sink.listed(listing)
-        self._version = str(listing.version)
-        self.synced.set()
+        return listing.version
 
     def _take(self, event: _Event) -> None:
         if event.type == "ERROR":

@@ -1,7 +1,8 @@
 """Everything that /metrics shows, each with its one place where it is recorded.
 
-Names of queue and client metrics are the Kubernetes-wide ones, so that stock dashboards work. Nothing is
-labelled by an object's name, and counters follow stored transitions, never attempts at writing them.
+Names of queue, client and election metrics are the Kubernetes-wide ones, so that stock dashboards work.
+Nothing is labelled by the name of a run, a task or a Pod, and counters follow stored transitions, never
+attempts at writing them.
 """
 
 import time
@@ -63,6 +64,12 @@ REQUESTS: Final = Counter(
 )
 REQUEST_SECONDS: Final = Histogram(
     "rest_client_request_duration_seconds", "Time of a request.", ["verb"], registry=REGISTRY
+)
+LEADER: Final = Gauge(
+    "leader_election_master_status",
+    "1 while this replica holds the Lease of that name, else 0.",
+    ["name"],
+    registry=REGISTRY,
 )
 
 ProcessCollector(registry=REGISTRY)

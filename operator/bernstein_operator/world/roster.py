@@ -119,15 +119,20 @@ class Roster:
         self._departed[TaskPhase.SUCCEEDED if succeeded else TaskPhase.CANCELLED] += counts
 
     def recall(self, status: BernsteinRunStatus, *, absent: int) -> None:
-        """Take over the count of tasks that were deleted before this process looked.
+        """Take over the count of tasks that were deleted while this process didn't look.
 
-        ``absent`` is how many of the run's inline tasks were made and are no more.
+        ``absent`` is how many of the run's inline tasks were made and are no more. Where more were seen to go
+        than are recorded, what was seen stands.
         """
         counts = status.tasks or TaskCounts()
-        self._departed.clear()
+        seen = self._departed
+        self._departed = Counter()
         present = self.phases
         succeeded = max(0, counts.succeeded - present[TaskPhase.SUCCEEDED])
         total = max(0, absent, counts.total - present.total())
+        if total < seen.total():
+            self._departed = seen
+            return
         self._departed[TaskPhase.SUCCEEDED] = min(succeeded, total)
         self._departed[TaskPhase.CANCELLED] = total - self._departed[TaskPhase.SUCCEEDED]
 

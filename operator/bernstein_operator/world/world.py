@@ -224,7 +224,7 @@ class World:
             self._mark_users(meta)
 
     def recall_departed(self) -> None:
-        """Once after the first complete lists: count the tasks that were deleted before."""
+        """After complete lists: count the tasks that were deleted while nobody here looked."""
         for key, run in self._runs.items():
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)

@@ -34,6 +34,22 @@ async def test_a_changed_task_and_its_run_are_looked_at() -> None:
     assert await drained(queue) == {WorkKey(Kind.RUN, "ns", "r"), WorkKey(Kind.TASK, "ns", "t")}
 
 
+async def test_who_stands_by_keeps_no_keys_and_looks_at_everything_when_it_wakes() -> None:
+    clock = Ticking()
+    queue = WorkQueue(clock)
+    marks = Marks(queue, Holds(clock), asleep=True)
+    world = World(marks, clock=lambda: T0, operator_limit=None)
+    world.put_run(raw_run())
+    for name in ("kept", "deleted"):
+        world.put_task(raw_task(name))
+    world.drop_task(world.task(("ns", "deleted")).meta)  # type: ignore[union-attr]
+    assert len(queue) == 0
+    marks.wake(runs=world.runs, tasks=world.tasks)
+    assert await drained(queue) == {WorkKey(Kind.RUN, "ns", "r"), WorkKey(Kind.TASK, "ns", "kept")}
+    world.put_task(raw_task("new"))
+    assert WorkKey(Kind.TASK, "ns", "new") in await drained(queue)
+
+
 async def test_an_ended_pod_lets_refused_tasks_of_its_namespace_try_at_once() -> None:
     queue, holds, world = parts()
     world.put_task(raw_task("u"))

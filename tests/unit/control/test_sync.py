@@ -1,10 +1,11 @@
-"""What a complete list of Pods says of those that it lacks."""
+"""What complete lists say, of what they hold and of what they lack."""
 
 import pytest
 
-from bernstein_operator.control.sync import PodWatcher
+from bernstein_operator.control.sync import PodWatcher, Sync
 from bernstein_operator.kube.lists import Listing
 from bernstein_operator.world.world import World
+from tests.unit.kube.server import serving
 from tests.unit.objects import T0, pod, raw_run, raw_task
 from tests.unit.world.marks import Marked
 
@@ -28,3 +29,33 @@ def test_what_a_list_lacks_is_gone_if_the_list_could_hold_it(watched: str, versi
     watcher.listed(Listing(items=[other], version=version))
     held = world.roster(("ns", "r")).live
     assert held == (1 if gone else 2)
+
+
+async def test_a_fresh_list_brings_what_no_watch_did_and_takes_what_is_gone() -> None:
+    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    for name in ("changed", "gone"):
+        world.put_task(raw_task(name, version=1))
+    async with serving() as server:
+        listed = [raw_task("changed", version=7), raw_task("new", version=8)]
+        for items in ([], [], listed):
+            server.say(200, {"metadata": {"resourceVersion": "9"}, "items": items})
+        server.say(404, {"reason": "NotFound"})
+        pods_listed: list[bool] = []
+
+        async def list_pods() -> None:
+            pods_listed.append(True)
+
+        await Sync(server.api, world, namespaces=("ns",)).refresh(list_pods)
+    assert world.versions("AgentTask") == {("ns", "changed"): 7, ("ns", "new"): 8}
+    assert server.asked[-1].path.endswith("/agenttasks/gone")
+    assert pods_listed == [True]
+
+
+async def test_a_list_that_fails_is_asked_for_again() -> None:
+    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    async with serving() as server:
+        server.say(500, {})
+        for _ in range(3):
+            server.say(200, {"metadata": {"resourceVersion": "9"}, "items": []})
+        await Sync(server.api, world, namespaces=("ns",)).refresh()
+    assert len(server.asked) == 4

@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from kubernetes.aio.client import Configuration
 
 from bernstein_operator.control.clock import monotonic
-from bernstein_operator.kube.api import KubeApi
+from bernstein_operator.kube.api import KubeApi, unfenced
 from bernstein_operator.kube.connection import Connection
 from bernstein_operator.kube.gate import Gate
 
@@ -60,21 +60,23 @@ class Server:
         return web.Response(status=status, body=whole, headers=headers)
 
 
-def client(url: str) -> KubeApi:
+def client(url: str, *, fence: Callable[[], None] = unfenced) -> KubeApi:
     """Return a client of the server at ``url``; to be closed."""
     configuration = Configuration()
     configuration.host = url
-    return KubeApi(Connection(configuration), user_agent="test/1", gate=Gate(monotonic))
+    return KubeApi(Connection(configuration), user_agent="test/1", gate=Gate(monotonic), fence=fence)
 
 
 @asynccontextmanager
-async def serving(server: Server | None = None) -> AsyncIterator[Server]:
-    """Serve for as long as the block runs."""
+async def serving(
+    server: Server | None = None, *, fence: Callable[[], None] = unfenced
+) -> AsyncIterator[Server]:
+    """Serve for as long as the block runs, and let the client write where ``fence`` does."""
     server = server or Server()
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", server.answer)
     async with TestServer(application) as listening:
-        server.api = client(str(listening.make_url("/")))
+        server.api = client(str(listening.make_url("/")), fence=fence)
         try:
             yield server
         finally:

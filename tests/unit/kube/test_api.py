@@ -1,10 +1,18 @@
 """Requests as they leave and answers as they come back, over a real connection."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 from aiohttp.test_utils import unused_port
 
-from bernstein_operator.kube.api import METADATA_ONLY
-from bernstein_operator.kube.errors import ConflictError, RefusedError, ThrottledError, UnavailableError
+from bernstein_operator.kube.api import METADATA_ONLY, KubeApi
+from bernstein_operator.kube.errors import (
+    ConflictError,
+    NotLeaderError,
+    RefusedError,
+    ThrottledError,
+    UnavailableError,
+)
 from bernstein_operator.kube.lists import list_all, list_versions
 from bernstein_operator.kube.resources import PODS, TASKS
 from tests.unit.kube.server import client, serving
@@ -73,6 +81,56 @@ async def test_a_server_that_is_not_there_gives_no_definite_answer() -> None:
         await api.get(PODS, "ns", "p")
     await api.close()
     assert caught.value.status == 0
+
+
+def closed() -> None:
+    raise NotLeaderError(status=0, reason="", message="not the leader")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda api: api.create(PODS, "ns", {}), id="create"),
+        pytest.param(lambda api: api.patch(TASKS, "ns", "t", {}, subresource="status"), id="patch"),
+        pytest.param(lambda api: api.patch(PODS, "ns", "p", {}, urgent=True), id="urgent patch"),
+        pytest.param(lambda api: api.delete(PODS, "ns", "p", uid="u"), id="delete"),
+    ],
+)
+async def test_who_is_not_the_leader_sends_no_write(write: Callable[[KubeApi], Awaitable[bytes]]) -> None:
+    async with serving(fence=closed) as server:
+        with pytest.raises(NotLeaderError):
+            await write(server.api)
+    assert server.asked == []
+
+
+async def test_who_is_not_the_leader_may_read() -> None:
+    async with serving(fence=closed) as server:
+        for answer in ({}, page("a", version=5), b""):
+            server.say(200, answer)
+        await server.api.get(TASKS, "ns", "t")
+        await list_versions(server.api, TASKS, namespaces=["ns"])
+        async with server.api.watch(PODS, "ns", params={"watch": "true"}, idle=5) as stream:
+            assert await stream.read() == b""
+    assert [asked.method for asked in server.asked] == ["GET"] * 3
+
+
+@pytest.mark.parametrize("connected_before", [False, True], ids=["a new connection", "one from the pool"])
+async def test_the_fence_is_asked_once_more_with_the_connection_in_hand(connected_before: bool) -> None:
+    asked_for = 0
+
+    def closes_behind_the_first() -> None:
+        nonlocal asked_for
+        asked_for += 1
+        if asked_for > 1:
+            closed()
+
+    async with serving(fence=closes_behind_the_first) as server:
+        if connected_before:
+            server.say(200, {})
+            await server.api.get(PODS, "ns", "p")
+        with pytest.raises(NotLeaderError):
+            await server.api.create(PODS, "ns", {})
+    assert [asked.method for asked in server.asked] == ["GET"] * connected_before
 
 
 def page(names: str, *, version: int, token: str = "") -> dict[str, object]:

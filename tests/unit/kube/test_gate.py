@@ -44,6 +44,16 @@ async def test_the_gate_opens_exactly_when_it_was_said(header: str | None, secon
     assert await is_open(gate)
 
 
+async def test_a_gate_may_bear_less_than_others() -> None:
+    clock = Ticking()
+    gate = Gate(clock, longest=1.0)
+    gate.close("7")
+    clock.now += 0.999
+    assert not await is_open(gate)
+    clock.now += 0.001
+    assert await is_open(gate)
+
+
 async def test_a_shorter_wait_does_not_cut_a_longer_one() -> None:
     clock = Ticking()
     gate = Gate(clock)

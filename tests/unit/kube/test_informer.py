@@ -76,6 +76,22 @@ async def test_a_watch_that_ends_is_resumed_where_it_was(second: bytes, resumed_
     assert informer.synced.is_set()
 
 
+async def test_a_list_on_demand_is_told_and_leaves_the_watch_where_it_is() -> None:
+    async with serving() as server:
+        server.say(200, pods("a", "b", version=40))
+        server.say(200, pods("a", version=10))
+        server.say(200, stream(("ADDED", pod("b", 11))))
+        told = Told(3)
+        informer = PodInformer(server.api, told, namespace="ns", selector="x=y")
+        assert await informer.relist() == 40
+        assert not informer.synced.is_set()
+        running = asyncio.create_task(informer.run())
+        await told.enough.wait()
+        running.cancel()
+    assert told.reports == [("listed", "a b"), ("listed", "a"), ("seen", "b")]
+    assert [one.query.get("resourceVersion") for one in server.asked[:3]] == [None, None, "10"]
+
+
 async def test_a_version_that_is_too_old_means_a_new_list() -> None:
     async with serving() as server:
         server.say(200, pods("a", version=10))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bernstein_operator.kube.resources import PODS, TASKS, Resource
+from bernstein_operator.kube.resources import LEASES, PODS, TASKS, Resource
 
 GROUP = "/apis/bernstein.run/v1alpha1"
 
@@ -14,6 +14,7 @@ GROUP = "/apis/bernstein.run/v1alpha1"
         (PODS, ("ns",), "/api/v1/namespaces/ns/pods"),
         (PODS, ("",), "/api/v1/pods"),
         (TASKS, ("ns", "t", "status"), f"{GROUP}/namespaces/ns/agenttasks/t/status"),
+        (LEASES, ("ns", "l"), "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"),
         (TASKS, ("",), f"{GROUP}/agenttasks"),
     ],
 )

@@ -25,6 +25,12 @@ def test_without_a_word_the_defaults_hold() -> None:
         ("BERNSTEIN_LOG_FORMAT", "Text", "log_json", False),
         ("BERNSTEIN_LOG_FORMAT", "json", "log_json", True),
         ("HOSTNAME", "pod-1", "identity", "pod-1"),
+        ("BERNSTEIN_LEADER_ELECT", "False", "leader_elect", False),
+        ("BERNSTEIN_LEADER_ELECT", "true", "leader_elect", True),
+        ("BERNSTEIN_LEASE_NAMESPACE", "ns", "lease_namespace", "ns"),
+        ("POD_NAMESPACE", "ns", "lease_namespace", "ns"),
+        ("BERNSTEIN_LEASE_NAME", "other", "lease_name", "other"),
+        ("POD_NAME", "pod-1", "pod", "pod-1"),
         ("KUBECONFIG", "/k", "kubeconfig", "/k"),
     ],
 )
@@ -41,6 +47,7 @@ def test_each_variable_is_heard(variable: str, text: str, field: str, value: Any
         ("BERNSTEIN_MAX_AGENTS", "2.5"),
         ("BERNSTEIN_HTTP_PORT", "-1"),
         ("BERNSTEIN_HTTP_PORT", "65536"),
+        ("BERNSTEIN_LEADER_ELECT", "no"),
         ("BERNSTEIN_LOG_LEVEL", "loud"),
         ("BERNSTEIN_LOG_FORMAT", "xml"),
     ],
@@ -61,5 +68,39 @@ def test_an_empty_variable_is_none(caplog: pytest.LogCaptureFixture, text: str) 
     assert caplog.records == []
 
 
-def test_the_flag_goes_before_the_variable() -> None:
-    assert from_environment({"KUBECONFIG": "/variable"}, kubeconfig="/flag").kubeconfig == "/flag"
+@pytest.mark.parametrize(
+    ("variables", "flags", "field", "value"),
+    [
+        pytest.param({"KUBECONFIG": "/v"}, {"kubeconfig": "/f"}, "kubeconfig", "/f", id="kubeconfig"),
+        pytest.param(
+            {"BERNSTEIN_LEADER_ELECT": "true"},
+            {"leader_elect": False},
+            "leader_elect",
+            False,
+            id="no election",
+        ),
+        pytest.param(
+            {"BERNSTEIN_LEADER_ELECT": "false"},
+            {"leader_elect": True},
+            "leader_elect",
+            True,
+            id="an election",
+        ),
+        pytest.param(
+            {"BERNSTEIN_LEASE_NAMESPACE": "v", "POD_NAMESPACE": "p"},
+            {"lease_namespace": "f"},
+            "lease_namespace",
+            "f",
+            id="namespace of the lease",
+        ),
+    ],
+)
+def test_the_flag_goes_before_the_variable(
+    variables: dict[str, str], flags: dict[str, Any], field: str, value: Any
+) -> None:
+    assert getattr(from_environment(variables, **flags), field) == value
+
+
+def test_the_leases_own_variable_goes_before_the_pods() -> None:
+    variables = {"BERNSTEIN_LEASE_NAMESPACE": "own", "POD_NAMESPACE": "pods"}
+    assert from_environment(variables).lease_namespace == "own"

@@ -260,6 +260,25 @@ def told(reason: str) -> dict[str, Any]:
     return {"conditions": [{**admitted, "lastTransitionTime": "2026-01-01T12:00:00Z"}]}
 
 
+def test_a_new_leader_counts_what_it_saw_go_though_the_last_one_did_not_record_it() -> None:
+    scene = Scene(status={"tasks": {"total": 1, "pending": 1}})
+    for name in "ab":
+        scene.put(name, version=1)
+    scene.world.recall_departed()
+    for name in "ab":
+        scene.drop(name, version=2)
+    scene.world.recall_departed()
+    assert scene.phases() == {"Cancelled": 2}
+
+
+def test_a_new_leader_counts_what_it_did_not_see_go() -> None:
+    scene = Scene()
+    scene.world.recall_departed()
+    scene.world.put_run(raw_run(version=9, status={"tasks": {"total": 3, "succeeded": 2}}))
+    scene.world.recall_departed()
+    assert scene.phases() == {"Succeeded": 2, "Cancelled": 1}
+
+
 def test_tasks_that_cannot_move_are_counted_as_stuck() -> None:
     scene = Scene()
     scene.put("a", version=1, dependsOn=["b"], status=told("InvalidGraph"))
