@@ -108,15 +108,20 @@ class Operator:
         # kopf waits for whoever waits for this flag, for seconds if nobody sets it.
         self.over.set()
         await _cancelled(*self._background)
+        drained = await self._drained()
+        if self._holding:
+            await _cancelled(self._holding)
+        # Otherwise whoever leads next has to wait until the lease has run out, and these writes with it.
+        if drained:
+            await self._office.release()
+
+    async def _drained(self) -> bool:
         try:
             await asyncio.wait_for(self._controller.drain(), DRAIN_SECONDS)
         except TimeoutError:
-            # Whoever leads next has to wait until the lease has run out, and these writes with it.
             log.warning("stopped with writes under way")
-            return
-        if self._holding:
-            await _cancelled(self._holding)
-            await self._office.release()
+            return False
+        return True
 
     async def close(self) -> None:
         """Give back ports and connections, also after a start that failed."""

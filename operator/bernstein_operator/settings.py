@@ -36,7 +36,7 @@ class Settings:
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
         lease_namespace: namespace of the Lease; without it the Pod's own (POD_NAMESPACE), else default.
         lease_name: name of the Lease; operators on the same namespaces need the same one.
-        pod: the Pod's name; a container that is restarted in it takes its predecessor's lease over at once.
+        pod: the Pod's name, nobody else's; a container restarted in it takes the former one's lease at once.
         identity: how this process signs its events (reportingInstance).
         log_level: DEBUG, INFO, WARNING or ERROR.
         log_json: json (one object a line) or text (for a terminal).

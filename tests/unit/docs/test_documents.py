@@ -22,6 +22,7 @@ from bernstein_operator.decisions.deadline import LOST_AFTER, TERMINATION_GRACE
 from bernstein_operator.decisions.retry import CAPACITY_PATIENCE, DISRUPTION_LIMIT, backoff
 from bernstein_operator.decisions.stopping import RUN_GONE_GRACE
 from bernstein_operator.decisions.task import TELL_QUEUED_AFTER
+from bernstein_operator.kube import lease
 from e2e.cluster.catalogue import TOOLS
 from tests.support.documents import ROOT, anchors, blocks, documents, links, rows
 
@@ -127,6 +128,14 @@ _STUCK_AFTER = _seconds(TERMINATION_GRACE + LOST_AFTER)
         ("reference/writes.md", f"queues for more than {_seconds(TELL_QUEUED_AFTER)} s"),
         ("reference/writes.md", f"hasn't started after {_seconds(SHOW_WAITING_AFTER)} s"),
         ("reference/writes.md", f"at most every {RUN_STATUS_SECONDS:.0f} s"),
+        ("design/0004-leader-election.md", f"| the leader renews every | {lease.RENEW_SECONDS:.0f} |"),
+        ("design/0004-leader-election.md", f"it may write for | {lease.RENEW_DEADLINE_SECONDS:.0f} |"),
+        ("design/0004-leader-election.md", f"once it hasn't changed for | {lease.LEASE_SECONDS} |"),
+        ("design/0004-leader-election.md", f"is given up after | {lease.LEASE_TIMEOUTS.request:.0f} |"),
+        ("design/0004-leader-election.md", f"| others look every | {lease.LOOK_SECONDS:.0f} |"),
+        ("reference/writes.md", f"renewed every {lease.RENEW_SECONDS:.0f} s"),
+        ("limitations.md", f"costs up to {lease.LEASE_SECONDS} s"),
+        ("troubleshooting.md", f"in this state ends after {lease.RENEW_DEADLINE_SECONDS:.0f} s"),
         ("troubleshooting.md", f"ended {_STUCK_AFTER} s after it was told to"),
     ],
 )
