@@ -7,6 +7,8 @@ only then the process is killed, and started again. What it knew by then makes n
 process leaves nothing but its writes. The other thing that it may leave is a write that was on its way and
 arrives late, when its successor is at work: ``Death.late``.
 
+The lease is left out of the count: how often it is renewed depends on the time that passes.
+
 What is compared in the end is everything that people and scripts can read: objects with times and generated
 names taken out, and events.
 """
@@ -81,7 +83,7 @@ class Death:
 
     def counts(self, target: Target) -> bool:
         """Return whether the request is one of those that are counted."""
-        return target.verb not in READ_VERBS and (self.events or target.resource != "events")
+        return _may_change(target) and (self.events or target.resource != "events")
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,10 @@ class _Performance:
         operator = OperatorProcess(
             kubeconfig=self.proxy.kubeconfig,
             log=self.folder / "operator.log",
-            environment={"BERNSTEIN_WATCH_NAMESPACES": self.kube.namespace},
+            environment={
+                "BERNSTEIN_WATCH_NAMESPACES": self.kube.namespace,
+                "BERNSTEIN_LEASE_NAMESPACE": self.kube.namespace,
+            },
             on_up=lambda: self.outages.up(clock.now()),
             on_down=lambda: self.outages.down(clock.now()),
         )
@@ -260,7 +265,7 @@ class _Performance:
         return self.scenario.is_over(self.kube)
 
     def _is_quiet(self) -> bool:
-        written = [one.time for one in self.proxy.records if one.verb not in READ_VERBS]
+        written = [one.time for one in self.proxy.records if _may_change(one)]
         return bool(written) and clock.now() - written[-1] > QUIET_SECONDS
 
     def _settled(self, wanted: Outcome | None) -> Mapping[str, str]:
@@ -277,7 +282,7 @@ class _Performance:
         return violations(self._observed(), now=clock.now(), outages=self.outages, limits=limits)
 
     def _writes(self) -> list[str]:
-        return [_label(record) for record in self.proxy.records if record.verb not in READ_VERBS]
+        return [_label(record) for record in self.proxy.records if _may_change(record)]
 
     def _observed(self) -> list[Observation]:
         self.stage.recorder.catch_up()
@@ -293,6 +298,10 @@ class _Performance:
         return {
             section: words.plain(yaml.safe_dump(found, width=_ENDLESS)) for section, found in sections.items()
         }
+
+
+def _may_change(request: Target | RequestRecord) -> bool:
+    return request.verb not in READ_VERBS and request.resource != "leases"
 
 
 def _label(record: RequestRecord) -> str:
