@@ -206,8 +206,9 @@ def test_a_run_that_hangs_holds_up_no_other(
     wait_run(kube, "free", "Succeeded")
     recorder.catch_up()
     assert len(recorder.completed_between(begun, now())) == 2
-    stuck = kube.get("bernsteinruns", "stuck")
+    # What waits for nothing but a slot isn't written: its run says why, within the pause between its writes.
+    stuck = kube.wait_for(
+        "bernsteinruns", "stuck", lambda run: condition(run, "Reconciling").get("reason") == "AtCeiling"
+    )
     assert phase(stuck) == "Running"
-    # What waits for nothing but a slot isn't written: its run says why.
-    assert condition(stuck, "Reconciling")["reason"] == "AtCeiling"
     assert "conditions" not in kube.get("agenttasks", "s2")["status"]
