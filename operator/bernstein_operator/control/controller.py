@@ -180,7 +180,7 @@ class Controller:
         snapshot = self._world.task_snapshot(name, refusal=refusal)
         if not snapshot:
             self._holds.forget(name)
-            self._writer.herald.tasks_in_doubt.forget(name)
+            self._writer.herald.task_gone(name)
             return None
         self._writer.herald.task_seen(snapshot.task, role=self._world.role_of(snapshot.task))
         now = clock.now()
@@ -228,7 +228,7 @@ class Controller:
         if not snapshot:
             self._run_written.pop(name, None)
             self._pauses.pop(name, None)
-            self._writer.herald.runs_in_doubt.forget(name)
+            self._writer.herald.run_gone(name)
             return None
         self._writer.herald.run_seen(snapshot.run)
         decision = decide_run(snapshot, now=clock.now())

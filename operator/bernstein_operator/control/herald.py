@@ -1,8 +1,8 @@
 """Tells what has happened, once it is stored: events for people, counters for dashboards.
 
-What is told follows from the difference between two stored states, so a transition is told once however many
-passes it took, and none is told that the API server refused. Where a write's answer was lost, nobody knows
-which state is stored: what it came to is told when the object is seen again.
+What is told follows from the difference between two stored states, the last one told and the present one.
+So a transition is told once however many passes it took, none is told that the API server refused, and none
+is lost whose answer was, or that a killed process wrote at the last moment.
 """
 
 import asyncio
@@ -26,60 +26,59 @@ OWED_FOR: Final = timedelta(minutes=10)
 WAIT_FOR_OWED_SECONDS: Final = 2.0
 
 
-class _Doubts(Generic[_Object]):
-    """Objects as they were before a write of which nobody knows whether it was carried out."""
+class _Told(Generic[_Object]):
+    """Objects as they were when they were last told of."""
 
     def __init__(self) -> None:
-        self._before: dict[Key, _Object] = {}
+        self._states: dict[Key, _Object] = {}
 
-    def add(self, before: _Object) -> None:
-        """Keep the state before the first such write."""
-        if not self.about(before):
-            self._before[before.meta.key] = before
-
-    def about(self, one: _Object) -> _Object | None:
-        """Return the state that was told last, if there is a doubt about this very object."""
-        before = self._before.get(one.meta.key)
-        return before if before and before.meta.uid == one.meta.uid else None
+    def update(self, one: _Object) -> _Object | None:
+        """Take ``one`` for told; returns the state before where that is an older one of the same object."""
+        before = self._states.get(one.meta.key)
+        if before and before.meta.uid != one.meta.uid:
+            before = None
+        if before and before.meta.version >= one.meta.version:
+            return None
+        self._states[one.meta.key] = one
+        return before
 
     def forget(self, key: Key) -> None:
         """Drop what is kept of an object."""
-        self._before.pop(key, None)
+        self._states.pop(key, None)
 
 
 class Herald:
-    """Hands events to the recorder and counts; ``instance`` names this process."""
+    """Hands events to the recorder and counts; ``instance`` names this process.
+
+    An object that is new to it is taken for told: what it may owe from before is for ``tell_owed``.
+    """
 
     def __init__(self, recorder: Recorder, *, instance: str) -> None:
         self._recorder = recorder
         self._instance = instance
-        self.tasks_in_doubt: _Doubts[TaskObject] = _Doubts()
-        self.runs_in_doubt: _Doubts[RunObject] = _Doubts()
+        self._tasks: _Told[TaskObject] = _Told()
+        self._runs: _Told[RunObject] = _Told()
 
     def task_seen(self, task: TaskObject, *, role: str) -> None:
-        """Tell what a write came to whose answer was lost, if this is news of it."""
-        before = self.tasks_in_doubt.about(task)
-        if before and before.meta.version < task.meta.version:
-            self.task_stored(before, task, role=role)
+        """Tell what is new about a task as it is stored; ``role`` is its own or its run's."""
+        before = self._tasks.update(task)
+        if before:
+            self._tell(task, kind="AgentTask", notices=task_notices, told=before)
+            metrics.count_transition(before, task, role=role)
 
     def run_seen(self, run: RunObject) -> None:
-        """Tell the same of a run."""
-        before = self.runs_in_doubt.about(run)
-        if before and before.meta.version < run.meta.version:
-            self.run_stored(before, run)
+        """Tell what is new about a run as it is stored."""
+        before = self._runs.update(run)
+        if before:
+            self._tell(run, kind="BernsteinRun", notices=run_notices, told=before)
 
-    def task_stored(self, before: TaskObject, after: TaskObject, *, role: str) -> None:
-        """Tell what is new about a task; ``role`` is its own or its run's."""
-        before = self.tasks_in_doubt.about(after) or before
-        self.tasks_in_doubt.forget(after.meta.key)
-        self._tell(after, kind="AgentTask", notices=task_notices, told=before)
-        metrics.count_transition(before, after, role=role)
+    def task_gone(self, key: Key) -> None:
+        """Forget a task that is no more."""
+        self._tasks.forget(key)
 
-    def run_stored(self, before: RunObject, after: RunObject) -> None:
-        """Tell what is new about a run."""
-        before = self.runs_in_doubt.about(after) or before
-        self.runs_in_doubt.forget(after.meta.key)
-        self._tell(after, kind="BernsteinRun", notices=run_notices, told=before)
+    def run_gone(self, key: Key) -> None:
+        """Forget a run that is no more."""
+        self._runs.forget(key)
 
     async def tell_owed(
         self, tasks: Iterable[TaskObject], runs: Iterable[RunObject], *, now: datetime
@@ -90,11 +89,13 @@ class Herald:
         decided; events that can't be sent hold that up for a moment only.
         """
         for run in runs:
+            self._runs.update(run)
             self._tell(run, kind="BernsteinRun", notices=run_notices, since=now - OWED_FOR)
         with suppress(TimeoutError):
             async with asyncio.timeout(WAIT_FOR_OWED_SECONDS):
                 await self._recorder.flush()
         for task in tasks:
+            self._tasks.update(task)
             self._tell(task, kind="AgentTask", notices=task_notices, since=now - OWED_FOR)
 
     def _tell(

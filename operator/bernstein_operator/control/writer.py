@@ -78,13 +78,10 @@ class Writer:
         except (ConflictError, NotFoundError):
             await self.refresh_task(task)
             raise
-        except UnavailableError:
-            self.herald.tasks_in_doubt.add(task)
-            raise
         raw = orjson.loads(answer)
         self.world.put_task(raw)
         stored = TaskObject.parse(raw)
-        self.herald.task_stored(task, stored, role=self.world.role_of(stored))
+        self.herald.task_seen(stored, role=self.world.role_of(stored))
 
     async def store_run(self, run: RunObject, patch: dict[str, Any]) -> None:
         """Store a run's status; raises as ``store_task`` does."""
@@ -94,12 +91,9 @@ class Writer:
         except (ConflictError, NotFoundError):
             await self._refresh(RUNS, run.meta.namespace, run.meta.name, self.world.put_run)
             raise
-        except UnavailableError:
-            self.herald.runs_in_doubt.add(run)
-            raise
         raw = orjson.loads(answer)
         self.world.put_run(raw)
-        self.herald.run_stored(run, RunObject.parse(raw))
+        self.herald.run_seen(RunObject.parse(raw))
 
     async def refresh_task(self, task: TaskObject) -> None:
         """Read a task again; one that is gone leaves the world."""

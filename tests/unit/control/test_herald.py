@@ -1,12 +1,14 @@
-"""What has happened is told once it is known to be stored, whether or not an answer said so."""
+"""What has happened is told once it is seen to be stored, whoever stored it, answered or not."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
+from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.control.herald import OWED_FOR, Herald
 from bernstein_operator.kube.recorder import Recorder
 from tests.unit.kube.server import Asked, Server, serving
@@ -55,53 +57,40 @@ async def heralding() -> AsyncIterator[tuple[Herald, Server]]:
         running.cancel()
 
 
-def stored(before: Any, after: Any) -> Deed:
-    return lambda herald: herald.task_stored(before, after, role="")
-
-
-def seen(one: Any) -> Deed:
+def seen(one: TaskObject) -> Deed:
     return lambda herald: herald.task_seen(one, role="")
 
 
-def doubt(herald: Herald) -> None:
-    herald.tasks_in_doubt.add(BEFORE)
+def gone(herald: Herald) -> None:
+    herald.task_gone(("ns", "t"))
 
 
 @pytest.mark.parametrize(
     ("deeds", "events"),
     [
-        pytest.param([stored(BEFORE, AFTER)], ["AttemptStarted"], id="stored"),
-        pytest.param([seen(AFTER)], [], id="seen, and nobody had doubts"),
-        pytest.param([doubt, seen(AFTER)], ["AttemptStarted"], id="stored, the answer lost"),
-        pytest.param([doubt, seen(AFTER), seen(AFTER)], ["AttemptStarted"], id="seen twice"),
-        pytest.param([doubt, seen(BEFORE)], [], id="not seen yet"),
-        pytest.param([doubt, seen(BEFORE), seen(AFTER)], ["AttemptStarted"], id="seen late"),
+        pytest.param([seen(AFTER)], [], id="it is new to this process"),
+        pytest.param([seen(BEFORE), seen(AFTER)], ["AttemptStarted"], id="it moved on"),
+        pytest.param([seen(BEFORE), seen(AFTER), seen(AFTER)], ["AttemptStarted"], id="seen twice"),
+        pytest.param([seen(BEFORE), seen(AFTER), seen(BEFORE)], ["AttemptStarted"], id="late news"),
+        pytest.param([seen(BEFORE), seen(TOUCHED)], [], id="somebody touched it"),
         pytest.param(
-            [doubt, seen(TOUCHED), stored(TOUCHED, AFTER)], ["AttemptStarted"], id="not stored, then stored"
+            [seen(BEFORE), seen(LATER)], ["AttemptStarted", "AttemptSucceeded"], id="two steps at once"
         ),
         pytest.param(
-            [doubt, doubt, stored(AFTER, LATER)],
+            [seen(BEFORE), seen(AFTER), seen(LATER)],
             ["AttemptStarted", "AttemptSucceeded"],
-            id="the next write is answered",
+            id="one step after the other",
         ),
-        pytest.param(
-            [doubt, lambda herald: herald.tasks_in_doubt.forget(("ns", "t")), seen(AFTER)], [], id="gone"
-        ),
-        pytest.param([doubt, seen(ANOTHER)], [], id="deleted and made again"),
+        pytest.param([seen(BEFORE), gone, seen(AFTER)], [], id="gone"),
+        pytest.param([seen(BEFORE), seen(ANOTHER)], [], id="deleted and made again"),
     ],
 )
-async def test_a_lost_answer_loses_no_event(deeds: list[Deed], events: list[str]) -> None:
+async def test_what_is_new_about_a_task_is_told_once(deeds: list[Deed], events: list[str]) -> None:
     assert await told(*deeds) == events
 
 
-async def test_a_runs_lost_answer_loses_no_event_either() -> None:
-    def doubtful(herald: Herald) -> None:
-        herald.runs_in_doubt.add(WAITS)
-        herald.run_seen(WAITS)
-        herald.run_seen(BEGUN)
-        herald.run_seen(BEGUN)
-
-    assert await told(doubtful) == ["RunStarted"]
+async def test_what_is_new_about_a_run_is_told_once() -> None:
+    assert await told(*(partial(Herald.run_seen, run=one) for one in (WAITS, BEGUN, BEGUN))) == ["RunStarted"]
 
 
 @pytest.mark.parametrize(
@@ -115,6 +104,7 @@ async def test_a_runs_lost_answer_loses_no_event_either() -> None:
 async def test_a_start_tells_what_may_be_owed(after: float, told_again: list[str]) -> None:
     async with heralding() as (herald, server):
         await herald.tell_owed([LATER], [], now=at(after))
+        herald.task_seen(LATER, role="")
     assert reasons(server) == told_again
 
 
