@@ -21,6 +21,7 @@ from tests.support.builders import hand_profile, inline_task, make_run, make_tas
 from tests.support.crash import Death, Outcome, Scenario, Stage
 from tests.support.faults import Drop, Rule, refuse
 from tests.support.fixtures import Cluster
+from tests.support.invariants import Invariant
 from tests.support.kube import Kube, Manifest
 from tests.support.player import Cue, Part, vanishes
 from tests.support.pods import NODE, end_pod, make_result
@@ -98,7 +99,7 @@ SEPARATE = [
     make_task("withdrawn", suspend=True),
     make_task("lost"),
     make_task("impossible"),
-    make_task("stuck", startTimeoutSeconds=2),
+    make_task("stuck", startTimeoutSeconds=4),
     make_task("refused"),
     make_task("quitter"),
     make_task("heir", depends_on=["quitter"]),
@@ -167,9 +168,9 @@ def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undis
         outcomes = list(pool.map(lambda death: play(deaths=[death]), deaths))
     print(report(undisturbed, outcomes))  # noqa: T201 - the count of points is the result
     found = [
-        f"{death} at {outcome.died_at}:\n{difference(undisturbed, outcome)}"
+        f"{death} at {outcome.died_at}:\n{different}"
         for death, outcome in zip(deaths, outcomes, strict=True)
-        if difference(undisturbed, outcome)
+        if (different := difference(undisturbed, outcome, late=death.late))
     ]
     assert not found, "\n\n".join(found)
     # A pass may need a few writes less than the first one, so the last points may not be reached.
@@ -204,9 +205,14 @@ def lost_answers() -> list[Rule]:
     return [Rule(action=Drop(forward=True), where=is_hit)]
 
 
-def difference(undisturbed: Outcome, outcome: Outcome) -> str:
-    """Return what is not as it should be; empty if nothing."""
-    return "\n".join(filter(None, [undisturbed.differences(outcome), *map(str, outcome.broken)]))
+def difference(undisturbed: Outcome, outcome: Outcome, *, late: bool = False) -> str:
+    """Return what is not as it should be; empty if nothing.
+
+    Two processes that write at once may go over the ceiling within one request: there a lease and a quota help.
+    """
+    excused = {Invariant.CEILING} if late else set()
+    broken = [str(violation) for violation in outcome.broken if violation.invariant not in excused]
+    return "\n".join(filter(None, [undisturbed.differences(outcome), *broken]))
 
 
 def chosen(writes: Sequence[str]) -> Iterator[Death]:
@@ -216,7 +222,9 @@ def chosen(writes: Sequence[str]) -> Iterator[Death]:
         is_event = " events " in writes[index]
         if POINTS == "all" or is_event or index // step % 2 == 0:
             yield Death(index + 1)
-        if not is_event and (POINTS == "all" or index // step % 2 == 1):
+        # A refused attempt is taken back; who does so while another process makes its Pod is wrong either way.
+        is_refused = writes[index].endswith(" refused")
+        if not (is_event or is_refused) and (POINTS == "all" or index // step % 2 == 1):
             yield Death(index + 1, late=True)
 
 

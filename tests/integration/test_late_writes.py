@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
 
 from tests.support.builders import hand_profile, inline_task, make_run, make_task
 from tests.support.faults import Drop, Hold, Rule, refuse
@@ -88,10 +87,9 @@ def test_a_large_envelope_that_was_left_by_a_refused_pod_is_replaced(
 ) -> None:
     full = refuse(403, reason="Forbidden", message=QUOTA)
     rule = proxy.add(Rule(action=full, verbs="create", resource="pods"))
-    limits: dict[str, Any] = {"startTimeoutSeconds": START, "timeoutSeconds": TIMEOUT}
     kube.create(hand_profile())
     kube.create(make_run())
-    kube.create(make_task("t", prompt="x" * 40_000, **limits))
+    kube.create(make_task("t", prompt="x" * 40_000, startTimeoutSeconds=START, timeoutSeconds=TIMEOUT))
     wait_waiting(kube, "t", "QuotaExceeded")
     proxy.remove(rule)
     pod = set_pod_running(kube, wait_pod(kube, "t"))

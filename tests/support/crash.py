@@ -190,6 +190,7 @@ class Stage:
                     return performance.run(deaths, wanted)
                 finally:
                     performance.kube.close()
+                    self.recorder.forget(namespace)
 
 
 @dataclass

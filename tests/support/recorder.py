@@ -58,6 +58,11 @@ class PodRecorder:
         with self._lock:
             return in_order(self._seen)
 
+    def forget(self, namespace: str) -> None:
+        """Drop what was seen of a namespace that has been judged; the whole of many would fill the memory."""
+        with self._lock:
+            self._seen = [seen for seen in self._seen if seen.manifest["metadata"]["namespace"] != namespace]
+
     def operator_up(self) -> None:
         """Note that an operator is at work from now on."""
         self.outages.up(self._now())
