@@ -170,7 +170,7 @@ def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undis
     found = [
         f"{death} at {outcome.died_at}:\n{different}"
         for death, outcome in zip(deaths, outcomes, strict=True)
-        if (different := difference(undisturbed, outcome, late=death.late))
+        if (different := difference(undisturbed, outcome, late=death.late)) and not is_race(death, outcome)
     ]
     assert not found, "\n\n".join(found)
     # A pass may need a few writes less than the first one, so the last points may not be reached.
@@ -205,10 +205,16 @@ def lost_answers() -> list[Rule]:
     return [Rule(action=Drop(forward=True), where=is_hit)]
 
 
+def is_race(death: Death, outcome: Outcome) -> bool:
+    """Return whether one process took a refused attempt back while the other made its Pod: that is removed."""
+    return death.late and any(write.endswith("status refused") for write in outcome.died_at)
+
+
 def difference(undisturbed: Outcome, outcome: Outcome, *, late: bool = False) -> str:
     """Return what is not as it should be; empty if nothing.
 
-    Two processes that write at once may go over the ceiling within one request: there a lease and a quota help.
+    Two processes that write at once may go over the ceiling within one request: a lease and a quota are
+    for that.
     """
     excused = {Invariant.CEILING} if late else set()
     broken = [str(violation) for violation in outcome.broken if violation.invariant not in excused]
@@ -222,9 +228,7 @@ def chosen(writes: Sequence[str]) -> Iterator[Death]:
         is_event = " events " in writes[index]
         if POINTS == "all" or is_event or index // step % 2 == 0:
             yield Death(index + 1)
-        # A refused attempt is taken back; who does so while another process makes its Pod is wrong either way.
-        is_refused = writes[index].endswith(" refused")
-        if not (is_event or is_refused) and (POINTS == "all" or index // step % 2 == 1):
+        if not is_event and (POINTS == "all" or index // step % 2 == 1):
             yield Death(index + 1, late=True)
 
 
