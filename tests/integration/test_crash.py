@@ -206,7 +206,7 @@ def lost_answers() -> list[Rule]:
 
 
 def is_race(death: Death, outcome: Outcome) -> bool:
-    """Return whether one process took a refused attempt back while the other made its Pod: that is removed."""
+    """Return whether one process took an attempt back while the other made its Pod: that is removed."""
     return death.late and any(write.endswith("status refused") for write in outcome.died_at)
 
 
