@@ -122,19 +122,21 @@ class Roster:
         """Take over the count of tasks that were deleted while this process didn't look.
 
         ``absent`` is how many of the run's inline tasks were made and are no more. Where more were seen to go
-        than are recorded, what was seen stands.
+        than are recorded, what was seen stands. New tasks may have taken the place of deleted ones in the
+        total; who succeeded or was cancelled stays so, and is missed all the same.
         """
         counts = status.tasks or TaskCounts()
         seen = self._departed
         self._departed = Counter()
         present = self.phases
         succeeded = max(0, counts.succeeded - present[TaskPhase.SUCCEEDED])
-        total = max(0, absent, counts.total - present.total())
+        cancelled = max(0, counts.cancelled - present[TaskPhase.CANCELLED])
+        total = max(succeeded + cancelled, absent, counts.total - present.total())
         if total < seen.total():
             self._departed = seen
             return
-        self._departed[TaskPhase.SUCCEEDED] = min(succeeded, total)
-        self._departed[TaskPhase.CANCELLED] = total - self._departed[TaskPhase.SUCCEEDED]
+        self._departed[TaskPhase.SUCCEEDED] = succeeded
+        self._departed[TaskPhase.CANCELLED] = total - succeeded
 
     def offer(self, candidate: Candidate, *, now: datetime) -> bool:
         """Queue a task for a slot; returns whether it is new in the queue."""

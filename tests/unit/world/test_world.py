@@ -233,6 +233,12 @@ def test_a_task_that_another_controller_owns_counts_for_the_run_that_it_names() 
         pytest.param(
             {"tasks": {"total": 1, "pending": 1}}, ["Succeeded"], {"Succeeded": 1}, id="it moved on"
         ),
+        pytest.param(
+            {"tasks": {"total": 3, "succeeded": 1, "cancelled": 1, "pending": 1}},
+            ["Pending", "Pending", "Pending"],
+            {"Succeeded": 1, "Cancelled": 1, "Pending": 3},
+            id="two that were over, and two are new",
+        ),
         pytest.param({}, ["Pending"], {"Pending": 1}, id="nothing was ever counted"),
         pytest.param({"createdTasks": ["x"]}, [], {"Cancelled": 1}, id="an inline task, never counted"),
     ],
