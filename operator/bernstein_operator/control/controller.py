@@ -261,7 +261,9 @@ class Controller:
             # What was missed has marked the run if it matters; its end is decided anew.
             self._queue.add(WorkKey(Kind.RUN, *run.meta.key))
             return
-        made, failure = await self._writer.create_tasks(run, decision.create)
+        made, failure = (
+            await self._writer.create_tasks(run, decision.create) if decision.create else ((), None)
+        )
         created = (*run.status.created_tasks, *made)
         status = decision.status.model_copy(update={"created_tasks": created})
         patch = status_patch(run.meta, stored=run.status, wanted=status)

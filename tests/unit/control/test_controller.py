@@ -233,3 +233,20 @@ async def test_inline_tasks_that_were_made_before_a_crash_are_only_remembered() 
         run = f"{ROOT}/bernsteinruns/r"
         await cluster.until(lambda: cluster.objects[run]["status"].get("createdTasks") == ["a", "b"])
     assert cluster.created(f"{ROOT}/agenttasks") == ["r-b"]
+
+
+async def test_a_refusal_is_told_for_as_long_as_the_next_try_is_awaited() -> None:
+    run, tasks = f"{ROOT}/bernsteinruns/r", f"{ROOT}/agenttasks"
+    entries = [{"name": name, "prompt": "p"} for name in ("a", "b")]
+    async with operating(plain_run(tasks=entries)) as cluster:
+        for _ in range(2):
+            cluster.refuse(tasks, 403, "no more tasks", name="r-a")
+        await cluster.until(lambda: cluster.created(tasks).count("r-a") == 2)
+        told = [
+            condition["reason"]
+            for asked in cluster.asked
+            if asked.path == f"{run}/status"
+            for condition in asked.body["status"].get("conditions", ())
+        ]
+    first = told.index("TaskCreationRefused")
+    assert set(told[first:]) == {"TaskCreationRefused"}
