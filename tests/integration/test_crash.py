@@ -197,7 +197,7 @@ def test_it_makes_no_difference_which_answers_are_lost(stage: Stage, undisturbed
 def lost_answers() -> list[Rule]:
     """Lose the answer to every second write; each was carried out.
 
-    Not to those of events, which have a patience of their own, nor of the lease: who can't renew it has to end.
+    Not to those of events, which have a patience of their own, nor of the lease: who can't renew it ends.
     """
     count = iter(range(10_000))
 
