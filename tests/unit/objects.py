@@ -17,7 +17,7 @@ from bernstein_operator.api.names import labels, pod_name
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import RunSnapshot, Sighting, TaskSnapshot
-from bernstein_operator.api.task import AgentTaskStatus, Attempt
+from bernstein_operator.api.task_status import AgentTaskStatus, Attempt
 
 T0 = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 RUN_UID = "run-uid"

@@ -6,11 +6,12 @@ never ask where a value came from.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from bernstein_operator.api.choices import AfterDeadline, Effects, Effort, OnExhausted, ScopeSize
 from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, TaskDefaults
-from bernstein_operator.api.vocabulary import ScopeSize
 
 DEFAULT_ROLE: Final = "auto"
 DEFAULT_PRIORITY: Final = 2
@@ -24,6 +25,10 @@ DEFAULT_TIMEOUT_SECONDS: Final[Mapping[ScopeSize, int]] = MappingProxyType(
 DEFAULT_RETRY_LIMIT: Final = 2
 DEFAULT_BACKOFF_SECONDS: Final = 30
 DEFAULT_MAX_BACKOFF_SECONDS: Final = 300
+DEFAULT_DISRUPTION_LIMIT: Final = 3
+DEFAULT_DEADLINE_WARNING_SECONDS: Final = 300
+DEFAULT_INPUT_TIMEOUT_SECONDS: Final = 86_400
+DEFAULT_EFFORT: Final = Effort.MEDIUM
 
 _T = TypeVar("_T")
 _NOTHING: Final = TaskDefaults()
@@ -37,11 +42,17 @@ class EffectiveRetry:
     limit: int
     backoff_seconds: int
     max_backoff_seconds: int
+    disruption_limit: int = DEFAULT_DISRUPTION_LIMIT
+    after_deadline: AfterDeadline = AfterDeadline.FRESH
+    on_exhausted: OnExhausted = OnExhausted.FAIL
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveTask:
-    """A task with nothing left open. ``depends_on`` names each dependency once, in the author's order."""
+    """A task with nothing left open. ``depends_on`` names each dependency once, in the author's order.
+
+    ``model`` is None unless the task or its run pins one; the profile's ladder says which it is then.
+    """
 
     run: str
     name: str
@@ -57,6 +68,12 @@ class EffectiveTask:
     start_timeout_seconds: int
     retry: EffectiveRetry
     suspend: bool
+    deadline: datetime | None = None
+    deadline_warning_seconds: int = DEFAULT_DEADLINE_WARNING_SECONDS
+    input_timeout_seconds: int = DEFAULT_INPUT_TIMEOUT_SECONDS
+    model: str | None = None
+    effort: Effort = DEFAULT_EFFORT
+    effects: Effects = Effects.REPOSITORY
 
 
 def effective(spec: AgentTaskSpec, defaults: TaskDefaults | None, *, object_name: str) -> EffectiveTask:
@@ -88,6 +105,16 @@ def effective(spec: AgentTaskSpec, defaults: TaskDefaults | None, *, object_name
         ),
         retry=_retry(spec.retry or _NO_RETRY_SAID, run.retry or _NO_RETRY_SAID),
         suspend=spec.suspend,
+        deadline=spec.deadline,
+        deadline_warning_seconds=_first(
+            spec.deadline_warning_seconds, run.deadline_warning_seconds, DEFAULT_DEADLINE_WARNING_SECONDS
+        ),
+        input_timeout_seconds=_first(
+            spec.input_timeout_seconds, run.input_timeout_seconds, DEFAULT_INPUT_TIMEOUT_SECONDS
+        ),
+        model=spec.model or run.model,
+        effort=_first(spec.effort, run.effort, DEFAULT_EFFORT),
+        effects=_first(spec.effects, run.effects, Effects.REPOSITORY),
     )
 
 
@@ -98,6 +125,9 @@ def _retry(task: RetryPolicy, run: RetryPolicy) -> EffectiveRetry:
         limit=_first(task.limit, run.limit, DEFAULT_RETRY_LIMIT),
         backoff_seconds=backoff,
         max_backoff_seconds=_first(task.max_backoff_seconds, run.max_backoff_seconds, longest_unasked),
+        disruption_limit=_first(task.disruption_limit, run.disruption_limit, DEFAULT_DISRUPTION_LIMIT),
+        after_deadline=_first(task.after_deadline, run.after_deadline, AfterDeadline.FRESH),
+        on_exhausted=_first(task.on_exhausted, run.on_exhausted, OnExhausted.FAIL),
     )
 
 

@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from bernstein_operator.api.base import Model, Rule
-from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.api.profile import AgentProfileSpec, AgentProfileStatus
 from bernstein_operator.api.run import RUN_RULES, BernsteinRunSpec, BernsteinRunStatus
-from bernstein_operator.api.task import TASK_RULES, AgentTaskSpec, AgentTaskStatus
+from bernstein_operator.api.task import TASK_RULES, AgentTaskSpec
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
 
 WIDE: Final = 1
@@ -46,6 +47,8 @@ class Kind:
     spec: type[Model]
     columns: tuple[Column, ...]
     status: type[Model] | None = None
+    has_phase: bool = True
+    """Whether it comes to an end that other tools wait for; then a new one has a status from the start."""
     rules: tuple[Rule, ...] = ()
     selectable_fields: tuple[str, ...] = ()
 
@@ -72,6 +75,7 @@ RUN: Final = Kind(
         _AGE,
         Column("Reason", '.status.conditions[?(@.status=="True")].reason', priority=WIDE),
         Column("Failed", ".status.tasks.failed", "integer", priority=WIDE),
+        Column("Abandoned", ".status.tasks.abandoned", "integer", priority=WIDE),
     ),
 )
 
@@ -92,8 +96,10 @@ TASK: Final = Kind(
         Column("Waiting", '.status.conditions[?(@.status=="False")].reason'),
         Column("Cost", ".status.usage.costUsd"),
         _AGE,
+        Column("Model", ".status.attempts[-1:].model", priority=WIDE),
         Column("Pod", ".status.attempts[-1:].podName", priority=WIDE),
         Column("Branch", ".status.attempts[-1:].branch", priority=WIDE),
+        Column("Deadline", ".status.deadline.effective", "date", priority=WIDE),
         Column("Reason", '.status.conditions[?(@.type=="Failed")].reason', priority=WIDE),
     ),
 )
@@ -104,9 +110,13 @@ PROFILE: Final = Kind(
     short_name="bsprof",
     description="What an agent is: adapter, image, credentials and the shape of its Pod.",
     spec=AgentProfileSpec,
+    status=AgentProfileStatus,
+    has_phase=False,
     columns=(
         Column("Adapter", ".spec.adapter"),
         Column("Image", ".spec.image"),
+        Column("Hold", ".status.hold.until", "date"),
+        Column("Circuit", ".status.circuits[0].state"),
         _AGE,
     ),
 )

@@ -37,6 +37,18 @@ ANNOTATION_STOP_TIME: Final = f"{GROUP}/stop-time"
 """On an agent Pod, written by the operator: when it was told to stop."""
 ANNOTATION_CANCEL: Final = f"{GROUP}/cancel"
 """On a BernsteinRun or AgentTask, written by people: exactly "true" cancels it, for good."""
+ANNOTATION_DRAIN: Final = f"{GROUP}/drain"
+"""On a BernsteinRun, written by people: exactly "true" lets live agents finish and ends the run."""
+ANNOTATION_ABANDON: Final = f"{GROUP}/abandon"
+"""On an AgentTask, written by people: "reason: detail" gives it up, for good."""
+ANNOTATION_RETRY: Final = f"{GROUP}/retry"
+"""On a BernsteinRun or AgentTask, written by people: each new value asks for a fresh attempt once."""
+ANNOTATION_QUARANTINE: Final = f"{GROUP}/quarantine"
+"""On an AgentTask, written by people: why it may not go on before somebody has looked."""
+ANNOTATION_ACTOR: Final = f"{GROUP}/actor"
+"""On a BernsteinRun or AgentTask, stamped by the chart's admission policy: who wrote the latest command."""
+LABEL_LEDGER: Final = f"{GROUP}/ledger"
+"""On a ConfigMap of the ledger: the run's name."""
 
 LABEL_LIMIT: Final = 63
 OBJECT_LIMIT: Final = 253

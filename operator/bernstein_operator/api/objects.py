@@ -5,7 +5,7 @@ that it gets its InvalidSpec and stops nobody else.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -14,9 +14,10 @@ from pydantic import BaseModel, ValidationError
 from bernstein_operator.api.effective import EffectiveTask, effective
 from bernstein_operator.api.names import ANNOTATION_CANCEL
 from bernstein_operator.api.pod import Metadata
-from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.api.profile import AgentProfileSpec, AgentProfileStatus
 from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus
-from bernstein_operator.api.task import AgentTaskSpec, AgentTaskStatus, TaskDefaults
+from bernstein_operator.api.task import AgentTaskSpec, TaskDefaults
+from bernstein_operator.api.task_status import AgentTaskStatus
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name."""
@@ -105,12 +106,15 @@ class ProfileObject:
     meta: Metadata
     spec: AgentProfileSpec | None
     invalid: str = ""
+    status: AgentProfileStatus = field(default_factory=AgentProfileStatus)
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         """Read the API server's JSON object; never raises for what people may have written."""
         spec, invalid = _read(AgentProfileSpec, raw.get("spec"), "spec")
-        return cls(_metadata(raw), spec, invalid)
+        # A hold that can't be read is concluded anew from the attempts.
+        status, _ = _read(AgentProfileStatus, raw.get("status"), "status")
+        return cls(_metadata(raw), spec, invalid, status or AgentProfileStatus())
 
 
 def _metadata(raw: Mapping[str, Any]) -> Metadata:

@@ -11,13 +11,20 @@ from pydantic import Field, model_validator
 
 from bernstein_operator.api.base import (
     ATOMIC,
+    Generation,
     Labels,
+    Message,
     Model,
+    Moment,
     ObjectName,
     Quantity,
     Rule,
+    Uid,
     keyed_by,
 )
+from bernstein_operator.api.choices import CircuitState, Effort
+from bernstein_operator.api.conditions import Condition
+from bernstein_operator.api.task import ModelName
 
 _ENV_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _SECRET_KEY: Final = r"^[-._a-zA-Z0-9]+$"  # noqa: S105
@@ -187,6 +194,22 @@ class PodShape(Model):
     """Taints that the Pod bears."""
 
 
+class ProfileModel(Model):
+    """A model of the profile's ladder."""
+
+    name: ModelName
+    """As the adapter's program knows it."""
+
+
+class MemoryGrowth(Model):
+    """How an attempt after an out-of-memory kill gets more memory."""
+
+    percent: Annotated[int, Field(ge=101, le=1000)] = 150
+    """Of the memory limit before."""
+    max: Quantity
+    """The memory limit never gets above it."""
+
+
 class AgentProfileSpec(Model):
     """What an agent is."""
 
@@ -204,6 +227,12 @@ class AgentProfileSpec(Model):
     """Secrets to pull the image with."""
     env: Annotated[tuple[EnvVar, ...], Field(max_length=64, json_schema_extra=keyed_by("name"))] = ()
     """The agent's environment."""
+    models: Annotated[tuple[ProfileModel, ...], Field(max_length=16, json_schema_extra=keyed_by("name"))] = ()
+    """The ladder, cheapest first: retries climb it."""
+    max_effort: Effort | None = None
+    """No attempt is told to make more effort."""
+    memory_growth: MemoryGrowth | None = None
+    """Without it an attempt after an out-of-memory kill gets the same memory."""
     git: GitIdentity = GitIdentity()
     """Who the commits are by."""
     pod: PodShape = PodShape()
@@ -222,3 +251,50 @@ class AgentProfileSpec(Model):
         if (self.adapter == Adapter.COMMAND) != (self.command is not None):
             raise ValueError(_COMMAND_IFF)
         return self
+
+
+MAX_CIRCUITS: Final = 10
+Fingerprint = Annotated[str, Field(max_length=32, pattern=r"^[0-9a-f]+$")]
+
+
+class Hold(Model):
+    """That nothing starts with the profile for a while."""
+
+    until: Moment
+    """When it is over."""
+    reason: Annotated[str, Field(max_length=128)]
+    """Why, as one CamelCase word."""
+    message: Message = ""
+    """Why, for people."""
+
+
+class Circuit(Model):
+    """That the profile fails in one and the same way."""
+
+    fingerprint: Fingerprint
+    """Of the failure."""
+    state: CircuitState
+    """Open: nothing starts. HalfOpen: one task probes."""
+    since: Moment
+    """When it was opened, or opened again."""
+    message: Message = ""
+    """The failure, for people."""
+    probe: Uid | None = None
+    """UID of the AgentTask that probes."""
+
+
+class AgentProfileStatus(Model):
+    """What keeps the profile's tasks from starting; written by the operator, absent while nothing does."""
+
+    observed_generation: Generation = -1
+    """The metadata.generation that the rest was concluded from."""
+    hold: Hold | None = None
+    """Set while a provider has asked for less."""
+    circuits: Annotated[
+        tuple[Circuit, ...], Field(max_length=MAX_CIRCUITS, json_schema_extra=keyed_by("fingerprint"))
+    ] = ()
+    """Failures that keep the profile's tasks back."""
+    conditions: Annotated[
+        tuple[Condition, ...], Field(max_length=16, json_schema_extra=keyed_by("type"))
+    ] = ()
+    """What is so, and since when."""

@@ -17,13 +17,16 @@ from bernstein_operator.api.base import (
     Generation,
     Model,
     Moment,
+    ObjectName,
     Rule,
+    Wait,
     keyed_by,
     unchanged,
     validated,
 )
 from bernstein_operator.api.conditions import Condition
-from bernstein_operator.api.task import CancelRequest, TaskDefaults, TaskWork
+from bernstein_operator.api.task import TaskDefaults, TaskWork
+from bernstein_operator.api.task_status import KEPT_REQUESTS, CancelRequest, Request
 from bernstein_operator.api.vocabulary import RunPhase
 
 MAX_INLINE_TASKS: Final = 100
@@ -102,6 +105,19 @@ class InlineTask(TaskWork):
     )
 
 
+class TimeToLive(Model):
+    """How long the tasks of a run that has ended are kept, with their Pods and logs. Absent: for good."""
+
+    succeeded_seconds: Wait | None = None
+    """After it succeeded."""
+    failed_seconds: Wait | None = None
+    """After it failed."""
+    cancelled_seconds: Wait | None = None
+    """After it was cancelled."""
+    delete_run: bool = False
+    """True: the run goes too. What applies it again, as GitOps does, then runs it again."""
+
+
 class BernsteinRunSpec(Model):
     """What is wanted of a run."""
 
@@ -109,6 +125,14 @@ class BernsteinRunSpec(Model):
     """What all the tasks are for; every agent reads it."""
     suspend: bool = False
     """True: no new Pods; live ones go on."""
+    open: bool = False
+    """True: more tasks may come, so the run doesn't end by itself."""
+    deadline: Moment | None = None
+    """When the run ends at the latest: live agents are stopped, and what hasn't started fails."""
+    deadline_warning_seconds: Wait | None = None
+    """How long before its deadline a warning comes. 0: none. Built-in: 300."""
+    ttl: TimeToLive = TimeToLive()
+    """What becomes of its tasks after its end."""
     concurrency: RunConcurrency = RunConcurrency()
     """How many agents may be live at once."""
     repository: Repository | None = None
@@ -163,6 +187,30 @@ class TaskCounts(Model):
     """Tasks in the way of which another one failed."""
     blocked_by_abandon: Counter = 0
     """Tasks in the way of which another one was abandoned."""
+    quarantined: Counter = 0
+    """Tasks that wait for a person's verdict."""
+
+
+class ReasonCount(Model):
+    """How many tasks were given up for one reason."""
+
+    reason: Annotated[str, Field(max_length=32, pattern=r"^[a-z]+(_[a-z]+)*$")]
+    """One of the twelve reasons."""
+    count: Counter
+    """How many."""
+
+
+class AbandonmentCounts(Model):
+    """What is in the run's ledger."""
+
+    total: Counter = 0
+    """Rows."""
+    by_reason: Annotated[
+        tuple[ReasonCount, ...], Field(max_length=16, json_schema_extra=keyed_by("reason"))
+    ] = ()
+    """Rows by reason."""
+    ledger: ObjectName | None = None
+    """The ConfigMap with its first rows; each names the next."""
 
 
 class BernsteinRunStatus(Model):
@@ -182,6 +230,14 @@ class BernsteinRunStatus(Model):
     """Inline tasks whose AgentTask was made; none is made twice."""
     cancel_requested: CancelRequest | None = None
     """Set once a cancel of the run was seen."""
+    drain_requested: CancelRequest | None = None
+    """Set once a drain of the run was seen."""
+    deadline_warned: Moment | None = None
+    """When its deadline was told to be near."""
+    requests: Annotated[tuple[Request, ...], Field(max_length=KEPT_REQUESTS, json_schema_extra=ATOMIC)] = ()
+    """The last ten things that people asked for, oldest first; the latest of each verb stays."""
+    abandonments: AbandonmentCounts | None = None
+    """What is in its ledger; absent while nothing is."""
     concurrency: ConcurrencyStatus | None = None
     """The ceiling and what is under it."""
     tasks: TaskCounts | None = None

@@ -196,7 +196,7 @@ def _root(kind: Kind) -> JsonObject:
     if kind.status:
         properties["status"] = {
             **structural(kind.status, root="status", with_defaults=False),
-            "default": dict(UNSEEN),
+            **({"default": dict(UNSEEN)} if kind.has_phase else {}),
         }
     root: JsonObject = {
         "type": "object",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
-from bernstein_operator.api.task import BlockedBy
+from bernstein_operator.api.task_status import BlockedBy
 from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
 
 

@@ -13,30 +13,26 @@ from bernstein_operator.api.base import (
     ATOMIC,
     DAY,
     MAX_DEPENDENCIES,
-    Branch,
-    Commit,
-    Counter,
     DnsLabel,
-    Generation,
-    Message,
     Model,
     Moment,
     ObjectName,
     Rule,
     Timeout,
-    Uid,
     Wait,
-    Word,
-    keyed_by,
     unchanged,
     validated,
 )
-from bernstein_operator.api.conditions import Condition
-from bernstein_operator.api.money import Money
-from bernstein_operator.api.vocabulary import FINAL_PHASES, BlockCause, ScopeSize, TaskPhase
+from bernstein_operator.api.choices import (
+    AfterDeadline,
+    Effects,
+    Effort,
+    OnExhausted,
+    ScopeSize,
+)
+from bernstein_operator.api.vocabulary import FINAL_PHASES
 
 MAX_PROMPT_BYTES: Final = 65_536
-KEPT_ATTEMPTS: Final = 10
 
 
 def _fits_in_bytes(prompt: str) -> str:
@@ -54,7 +50,7 @@ Role = DnsLabel
 Priority = Annotated[int, Field(ge=1, le=100)]
 Prompt = Annotated[str, AfterValidator(_fits_in_bytes), Field(min_length=1, max_length=MAX_PROMPT_BYTES)]
 Backoff = Annotated[int, Field(ge=0, le=DAY)]
-Tokens = Annotated[int, Field(ge=0, le=2**53)]
+ModelName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9][-A-Za-z0-9._:/@+]*$")]
 
 
 class RetryPolicy(Model):
@@ -66,6 +62,12 @@ class RetryPolicy(Model):
     """Wait before the first retry; it doubles with each further one. Built-in: 30."""
     max_backoff_seconds: Backoff | None = None
     """The longest wait. Built-in: 300, or backoffSeconds where that is more."""
+    disruption_limit: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Pods that may be lost through no fault of the agent, each followed by another attempt. Built-in: 3."""
+    after_deadline: AfterDeadline | None = None
+    """Fresh: a retry after the task's deadline gets as long again. None: it stands. Built-in: Fresh."""
+    on_exhausted: OnExhausted | None = None
+    """Fail or Abandon, once no attempt is left. Built-in: Fail."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -104,6 +106,16 @@ class TaskDefaults(Model):
     """The longest an attempt may run, from its container's start. Built-in: 900, 1800 or 3600 by scope."""
     start_timeout_seconds: Timeout | None = None
     """The longest from a Pod's creation to its agent container's start. Built-in: 600."""
+    deadline_warning_seconds: Wait | None = None
+    """How long before any of its limits a warning comes, once for each. 0: none. Built-in: 300."""
+    input_timeout_seconds: Timeout | None = None
+    """How long others may keep the task waiting, as a Pod's scheduling gates do. Built-in: 86400."""
+    model: ModelName | None = None
+    """The model to use, whatever the profile's ladder says; retries keep it."""
+    effort: Effort | None = None
+    """How hard the model is to think in the first attempt. Built-in: medium."""
+    effects: Effects | None = None
+    """What the work changes: none, repository or external. Built-in: repository."""
     retry: RetryPolicy | None = None
     """What happens after a failed attempt; merged field by field with the run's."""
 
@@ -121,6 +133,8 @@ class TaskWork(TaskDefaults):
     """Names of tasks of the same run that must have succeeded first. Naming one twice is naming it once."""
     suspend: bool = False
     """True: no attempt starts; one that runs goes on."""
+    deadline: Moment | None = None
+    """When the work has to be done. An attempt that runs then is stopped; one that waits never starts."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -158,136 +172,6 @@ class AgentTaskSpec(TaskWork):
     """What dependsOn of other tasks means, unique in the run. Without it the object's own name."""
 
 
-class Usage(Model):
-    """What was spent."""
-
-    input_tokens: Tokens = 0
-    """Tokens sent to models, cached ones left out."""
-    output_tokens: Tokens = 0
-    """Tokens received from models."""
-    cached_tokens: Tokens = 0
-    """Tokens sent that the provider had cached."""
-    cost_usd: Money = Money()
-    """US dollars, as text with up to six places."""
-
-
-class Attempt(Model):
-    """One Pod's worth of work on a task."""
-
-    number: Annotated[int, Field(ge=1, le=1_000_000)]
-    """Counts from 1."""
-    pod_name: ObjectName
-    """Derived from task and number, so it is known before the Pod exists."""
-    pod_uid: Annotated[Uid | None, Field(alias="podUID")] = None
-    """Set once the API server has confirmed the Pod."""
-    node: ObjectName | None = None
-    """Where it runs or ran."""
-    profile: ObjectName | None = None
-    """The AgentProfile it was started with."""
-    intent_time: Moment
-    """When the operator recorded that it is going to create the Pod."""
-    start_time: Moment | None = None
-    """When the agent container started."""
-    end_time: Moment | None = None
-    """When it ended, or when the operator found it gone."""
-    exit_code: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = None
-    """The agent container's."""
-    result_class: Annotated[str, Field(max_length=32, pattern=r"^[a-z]+(_[a-z]+)*$")] | None = None
-    """How the end counts: success, business, agent, deadline, contract, transient, oom, disruption…"""
-    reason: Word | None = None
-    """Why, as one CamelCase word."""
-    message: Message | None = None
-    """Why, for people."""
-    usage: Usage | None = None
-    """What this attempt spent."""
-    head_before: Commit | None = None
-    """The commit that the attempt began with."""
-    head_after: Commit | None = None
-    """The commit that it ended with."""
-    branch: Branch | None = None
-    """Where its commits were pushed to."""
-    rescue_branch: Branch | None = None
-    """Where uncommitted work was saved to."""
-
-
-class DependencyStatus(Model):
-    """What a name in dependsOn was found to mean."""
-
-    name: DnsLabel
-    """As in dependsOn."""
-    uid: Uid | None = None
-    """Of the AgentTask that has the name; absent while there is none."""
-    succeeded: bool = False
-    """Kept when the task is deleted after it succeeded."""
-    commit: Commit | None = None
-    """What it came to in the repository; merged into the base of every attempt."""
-    branch: Branch | None = None
-    """Where that commit is."""
-
-
-class BlockedBy(Model):
-    """Why a task can't ever start as things are."""
-
-    task: ObjectName
-    """The nearest task in the way: a name that dependsOn has."""
-    root_cause: ObjectName
-    """The task where it began; the same as task when that is the nearest."""
-    cause: BlockCause
-    """What became of the root cause."""
-
-
-class CancelRequest(Model):
-    """That a person asked for the end; kept even if the annotation is taken away again."""
-
-    time: Moment
-    """When the operator first saw it."""
-
-
-class AgentTaskStatus(Model):
-    """What became of a task so far; written by the operator only."""
-
-    observed_generation: Generation = -1
-    """The metadata.generation that the rest was concluded from; -1 until the operator has seen the task."""
-    phase: TaskPhase = TaskPhase.PENDING
-    """One word for people and columns, derived from the rest."""
-    attempt: Counter = 0
-    """Number of the latest attempt; 0 before the first."""
-    attempts: Annotated[
-        tuple[Attempt, ...], Field(max_length=KEPT_ATTEMPTS, json_schema_extra=keyed_by("number"))
-    ] = ()
-    """The last ten attempts, oldest first."""
-    retries: Counter = 0
-    """Attempts that failed and count against retry.limit."""
-    disruptions: Counter = 0
-    """Pods that were lost through no fault of the agent."""
-    rate_limits: Counter = 0
-    """Attempts in a row, up to the latest, that a provider's rate limit ended."""
-    usage: Usage | None = None
-    """What all attempts spent, those no longer listed too."""
-    first_admitted_time: Moment | None = None
-    """When the first attempt was given its slot."""
-    completion_time: Moment | None = None
-    """When the task came to its end."""
-    next_attempt_time: Moment | None = None
-    """Before this moment no further attempt starts."""
-    waiting_since: Moment | None = None
-    """Since when a dependency has been unknown; dependencyTimeoutSeconds counts from here."""
-    dependencies: Annotated[
-        tuple[DependencyStatus, ...], Field(max_length=MAX_DEPENDENCIES, json_schema_extra=keyed_by("name"))
-    ] = ()
-    """Every dependency with what was found under its name."""
-    blocked_by: BlockedBy | None = None
-    """Set in the phases BlockedByFailure and BlockedByAbandon."""
-    cancel_requested: CancelRequest | None = None
-    """Set once a cancel of the task was seen."""
-    summary: Message | None = None
-    """The agent's last word."""
-    conditions: Annotated[
-        tuple[Condition, ...], Field(max_length=16, json_schema_extra=keyed_by("type"))
-    ] = ()
-    """What is so, and since when."""
-
-
 def _fixed_once_started(field: str) -> Rule:
     return Rule(
         rule="!has(oldSelf.status) || !has(oldSelf.status.attempt) || oldSelf.status.attempt == 0"
@@ -304,6 +188,7 @@ TASK_RULES: Final = (
     _fixed_once_started("prompt"),
     _fixed_once_started("name"),
     _fixed_once_started("role"),
+    _fixed_once_started("effects"),
     Rule(
         rule="has(self.spec.name) || !has(self.spec.dependsOn)"
         " || !(self.metadata.name in self.spec.dependsOn)",

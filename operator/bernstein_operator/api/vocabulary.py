@@ -26,12 +26,21 @@ class TaskPhase(StrEnum):
     """A task that this one depends on, however far, failed, was cancelled, or never came."""
     BLOCKED_BY_ABANDON = "BlockedByAbandon"
     """A task that this one depends on, however far, was abandoned."""
+    QUARANTINED = "Quarantined"
+    """It may not go on before a person has looked: a policy was broken, what it did outside is unknown, or a
+    person said so."""
 
 
 SETTLED_PHASES: Final = frozenset(
-    {TaskPhase.SUCCEEDED, TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.ABANDONED}
+    {
+        TaskPhase.SUCCEEDED,
+        TaskPhase.FAILED,
+        TaskPhase.CANCELLED,
+        TaskPhase.ABANDONED,
+        TaskPhase.QUARANTINED,
+    }
 )
-"""Phases that a task's own work ends in."""
+"""Phases that a task's own work ends in; Failed and Quarantined are left when a person asks for a retry."""
 
 BLOCKED_PHASES: Final = frozenset({TaskPhase.BLOCKED_BY_FAILURE, TaskPhase.BLOCKED_BY_ABANDON})
 """Phases that follow from another task's end and are looked at again when that changes."""
@@ -50,7 +59,7 @@ class RunPhase(StrEnum):
     PAUSED = "Paused"
     """spec.suspend: nothing new starts, live agents go on."""
     DRAINING = "Draining"
-    """Cancelled by a person; its live agents are being stopped."""
+    """Cancelled or drained by a person; its live agents are being stopped, or finish."""
     SUCCEEDED = "Succeeded"
     """Every task succeeded."""
     FAILED = "Failed"
@@ -82,6 +91,16 @@ class ConditionType(StrEnum):
     """True while spec.suspend holds the run back."""
     BLOCKED = "Blocked"
     """True while a dependency's end keeps the task from ever starting."""
+    ABANDONED = "Abandoned"
+    """True on a task that was given up; the reason is the ledger's, in CamelCase."""
+    ESCALATED = "Escalated"
+    """True while a task runs with a bigger model, more effort or more memory than it began with."""
+    DEADLINE_WARNING = "DeadlineWarning"
+    """True while a limit of the open attempt, or the run's deadline, is near."""
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """True on a task whose last attempt, or which itself, ran into its deadline."""
+    LEDGER_WRITABLE = "LedgerWritable"
+    """False on a run whose abandonments can't be written down; True once they could again."""
 
 
 class ConditionStatus(StrEnum):
@@ -121,6 +140,10 @@ class AdmittedReason(StrEnum):
     """The task's AgentProfile doesn't exist in its namespace, or is invalid."""
     RUN_ENDED = "RunEnded"
     """The run ended before the task could start."""
+    PROVIDER_HOLD = "ProviderHold"
+    """The provider of the task's profile asked for less until status.hold of the profile is over."""
+    CIRCUIT_OPEN = "CircuitOpen"
+    """The task's profile fails again and again in the same way; one task at a time probes it."""
     INVALID_SPEC = "InvalidSpec"
     """What is stored can't be understood or contradicts another task; the text names the field."""
     INVALID_GRAPH = "InvalidGraph"
@@ -145,6 +168,8 @@ class BlockCause(StrEnum):
     """It was still unknown after dependencyTimeoutSeconds."""
     INVALID = "Invalid"
     """Its own spec or its part of the graph is invalid, so it can't ever start."""
+    QUARANTINED = "Quarantined"
+    """It waits for a person's verdict."""
 
 
 class AttemptReason(StrEnum):
@@ -161,7 +186,7 @@ class AttemptReason(StrEnum):
     OOM_KILLED = "OOMKilled"
     """A container used more memory than its limit."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
-    """timeoutSeconds, counted from the agent container's start, ran out."""
+    """timeoutSeconds, counted from the agent container's start, ran out; or a deadline was reached."""
     START_TIMEOUT = "StartTimeout"
     """startTimeoutSeconds, counted from the Pod's creation, ran out."""
     IMAGE_IMPOSSIBLE = "ImageImpossible"
@@ -176,6 +201,12 @@ class AttemptReason(StrEnum):
     """The run that the task names was deleted while the attempt ran."""
     CANCELLED = "Cancelled"
     """A person cancelled the task or its run."""
+    ABANDONED = "Abandoned"
+    """The agent, or a person, gave the task up."""
+    QUARANTINED = "Quarantined"
+    """A person put the task into quarantine."""
+    EFFECTS_UNKNOWN = "EffectsUnknown"
+    """The task acts on the world outside, and its end doesn't say how far it came."""
     POD_REFUSED = "PodRefused"
     """The API server can never accept such a Pod."""
 
@@ -188,7 +219,15 @@ class TaskReason(StrEnum):
     CONTRACT_BROKEN = "ContractBroken"
     """Trying again unchanged can't help: a deterministic error of spec, image or credentials."""
     DISRUPTIONS_EXHAUSTED = "DisruptionsExhausted"
-    """The Pod was lost more often than may be put down to bad luck."""
+    """The Pod was lost more often than retry.disruptionLimit allows."""
+    SAME_FAILURE = "SameFailure"
+    """Three attempts in a row failed in the very same way."""
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """Its own deadline, or its run's, passed before it could succeed."""
+    QUARANTINED = "Quarantined"
+    """It waits for a person's verdict."""
+    DRAINED = "Drained"
+    """Its run was drained before the task could succeed."""
 
 
 class RunReason(StrEnum):
@@ -212,6 +251,14 @@ class RunReason(StrEnum):
     """No task can move and not all succeeded; the text counts them by phase."""
     CANCELLED = "Cancelled"
     """It was cancelled, and nothing is live any more."""
+    OPEN = "Open"
+    """spec.open: no task can move, and the run waits for further ones."""
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """spec.deadline passed: its live agents were stopped and nothing more starts."""
+    LEDGER_WRITE_FAILED = "LedgerWriteFailed"
+    """The API server refuses a row of the ledger, or can't be reached; the write is tried again."""
+    LEDGER_WRITTEN = "LedgerWritten"
+    """Every abandonment is in the ledger again."""
     INVALID_SPEC = "InvalidSpec"
     """What is stored can't be understood; the text names the field. None of its tasks starts."""
     TASK_CREATION_REFUSED = "TaskCreationRefused"
@@ -229,10 +276,38 @@ class EventReason(StrEnum):
     """An attempt ended otherwise (not by a cancel); the note gives result class, reason and message."""
     RETRY_SCHEDULED = "RetryScheduled"
     """Another attempt follows a failed one."""
+    DEADLINE_WARNING = "DeadlineWarning"
+    """A limit of an attempt, a task or a run is nearer than deadlineWarningSeconds; once for each."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
-    """An attempt was stopped at its timeoutSeconds; comes beside AttemptFailed."""
+    """An attempt was stopped at its limit, or a task or run reached its deadline."""
+    ESCALATED = "Escalated"
+    """The next attempt gets a bigger model, more effort or more memory; the note says which."""
+    ABANDONED = "Abandoned"
+    """A task was given up; the note gives reason, actor and detail."""
+    UNKNOWN_ABANDON_REASON = "UnknownAbandonReason"
+    """An abandonment came with a reason that isn't one of the twelve; it counts as other."""
     BLOCKED_BY_FAILURE = "BlockedByFailure"
     """A task can't start because of how another one ended; the note names it."""
+    BLOCKED_BY_ABANDON = "BlockedByAbandon"
+    """A task can't start because another one was abandoned; the note names it."""
+    UNBLOCKED = "Unblocked"
+    """A task that was blocked waits again: what blocked it has moved."""
+    QUARANTINED = "Quarantined"
+    """A task may not go on before a person has looked; the note says why."""
+    RETRY_REQUESTED = "RetryRequested"
+    """A person asked for a fresh attempt, or to have a run look again."""
+    CHANGE_IGNORED = "ChangeIgnored"
+    """A person's command, or a change of spec, can't act where the object stands; the note says why."""
+    UNKNOWN_ANNOTATION_VALUE = "UnknownAnnotationValue"
+    """A command's annotation has a value that means nothing; nothing was done."""
+    CIRCUIT_OPENED = "CircuitOpened"
+    """A profile's tasks wait: it fails again and again in the same way."""
+    CIRCUIT_CLOSED = "CircuitClosed"
+    """A profile's tasks start again."""
+    PROVIDER_HOLD = "ProviderHold"
+    """A provider asked for less; the profile's tasks wait until the moment in the note."""
+    LEDGER_WRITE_FAILED = "LedgerWriteFailed"
+    """An abandonment could not be written into the ledger; the write is tried again."""
     CANCELLED = "Cancelled"
     """A task came to its end because a person cancelled it or its run."""
     RUN_STARTED = "RunStarted"
@@ -241,16 +316,9 @@ class EventReason(StrEnum):
     """spec.suspend was set on a run that goes on."""
     RUN_RESUMED = "RunResumed"
     """spec.suspend was taken off again."""
+    RUN_DRAINING = "RunDraining"
+    """A person asked for a run's live agents to finish and for nothing new to start."""
+    RUN_REOPENED = "RunReopened"
+    """A person's retry gave a failed run something to do again."""
     RUN_FINISHED = "RunFinished"
     """A run came to its end; the note gives its phase and the count of tasks by phase."""
-
-
-class ScopeSize(StrEnum):
-    """How big a piece of work is; decides the default timeout."""
-
-    SMALL = "small"
-    """timeoutSeconds 900 where none is given."""
-    MEDIUM = "medium"
-    """timeoutSeconds 1800 where none is given."""
-    LARGE = "large"
-    """timeoutSeconds 3600 where none is given."""

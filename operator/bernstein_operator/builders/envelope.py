@@ -13,7 +13,7 @@ from bernstein_operator.api.names import CONTROLLER, branch_part
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BranchBase, Repository
-from bernstein_operator.api.task import Attempt
+from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.decisions.deadline import active_deadline_seconds
 
 

@@ -15,7 +15,7 @@ from bernstein_operator.api.conditions import Condition, find
 from bernstein_operator.api.names import API_VERSION, CONTROLLER, event_name
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
-from bernstein_operator.api.task import Attempt
+from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
     ConditionStatus,

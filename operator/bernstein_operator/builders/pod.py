@@ -27,7 +27,7 @@ from bernstein_operator.api.profile import (
     Resources,
     Workspace,
 )
-from bernstein_operator.api.task import Attempt
+from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.decisions.deadline import TERMINATION_GRACE, active_deadline_seconds
 
 ZIPAPP_IN_IMAGE: Final = "/opt/bernstein/bernstein-agent.pyz"

@@ -15,7 +15,7 @@ from bernstein_operator.api.names import pod_name
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import Pod, Waiting
 from bernstein_operator.api.snapshot import Sighting
-from bernstein_operator.api.task import KEPT_ATTEMPTS, AgentTaskStatus, Attempt
+from bernstein_operator.api.task_status import KEPT_ATTEMPTS, AgentTaskStatus, Attempt
 from bernstein_operator.api.vocabulary import AttemptReason
 from bernstein_operator.decisions.deadline import limit_of
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify

@@ -10,13 +10,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bernstein_operator.api.snapshot import Dependency
-from bernstein_operator.api.task import AgentTaskStatus, BlockedBy, DependencyStatus
+from bernstein_operator.api.task_status import AgentTaskStatus, BlockedBy, DependencyStatus
 from bernstein_operator.api.vocabulary import BLOCKED_PHASES, BlockCause, TaskPhase
 
 _CAUSES: Final = {
     TaskPhase.FAILED: BlockCause.FAILED,
     TaskPhase.CANCELLED: BlockCause.CANCELLED,
     TaskPhase.ABANDONED: BlockCause.ABANDONED,
+    TaskPhase.QUARANTINED: BlockCause.QUARANTINED,
 }
 
 

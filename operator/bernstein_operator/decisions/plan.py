@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.decisions.admission import Candidate
 
 

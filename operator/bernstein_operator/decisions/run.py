@@ -17,7 +17,7 @@ from bernstein_operator.api.run import (
     TaskCounts,
 )
 from bernstein_operator.api.snapshot import RunSnapshot
-from bernstein_operator.api.task import CancelRequest
+from bernstein_operator.api.task_status import CancelRequest
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionType, RunPhase, RunReason, TaskPhase
 from bernstein_operator.decisions.admission import configured_ceiling
 from bernstein_operator.decisions.conditions import Standing, merge, run_conditions, stalled
@@ -157,6 +157,7 @@ def _counts(snapshot: RunSnapshot) -> TaskCounts:
         "abandoned": TaskPhase.ABANDONED,
         "blocked_by_failure": TaskPhase.BLOCKED_BY_FAILURE,
         "blocked_by_abandon": TaskPhase.BLOCKED_BY_ABANDON,
+        "quarantined": TaskPhase.QUARANTINED,
     }
     counts = {name: snapshot.phases.get(phase, 0) for name, phase in by_field.items()}
     return TaskCounts(total=sum(snapshot.phases.values()), **counts)

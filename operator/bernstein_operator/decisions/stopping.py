@@ -13,7 +13,7 @@ from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import TaskSnapshot
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import AttemptReason, TaskPhase
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.deadline import limit_of, overdue_since

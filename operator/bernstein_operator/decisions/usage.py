@@ -4,7 +4,7 @@ from typing import Any
 
 from bernstein_agent.contract import Result
 from bernstein_operator.api.money import Money
-from bernstein_operator.api.task import Usage
+from bernstein_operator.api.task_status import Usage
 
 
 def facts(result: Result) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.snapshot import TaskSnapshot
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, AdmittedReason
 from bernstein_operator.decisions.dependencies import Verdict
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from bernstein_operator.api.conditions import find
 from bernstein_operator.api.objects import TaskObject
-from bernstein_operator.api.task import Attempt
+from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.api.vocabulary import (
     BLOCKED_PHASES,
     AdmittedReason,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from bernstein_operator.api.objects import TaskObject
-from bernstein_operator.api.task import Attempt
+from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.decisions.retry import DISRUPTION_LIMIT
 from kubectl_bernstein.answers.point import Point
 from kubectl_bernstein.answers.points import points

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bernstein_operator.api.choices import ScopeSize
 from bernstein_operator.api.effective import EffectiveRetry, EffectiveTask, effective
 from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, RunRef, TaskDefaults
-from bernstein_operator.api.vocabulary import ScopeSize
 
 MINIMAL = {"runRef": {"name": "r"}, "prompt": "do it"}
 EVERYTHING = {

@@ -9,7 +9,8 @@ from bernstein_operator.api.base import Model
 from bernstein_operator.api.conditions import Condition, find
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus, TaskCounts
-from bernstein_operator.api.task import AgentTaskSpec, AgentTaskStatus, Attempt
+from bernstein_operator.api.task import AgentTaskSpec
+from bernstein_operator.api.task_status import AgentTaskStatus, Attempt
 from bernstein_operator.api.vocabulary import ConditionStatus, ConditionType, TaskPhase
 from tests.support.crd_manifests import manifest, status
 

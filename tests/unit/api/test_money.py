@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from bernstein_operator.api.money import Money, MoneyError
-from bernstein_operator.api.task import Usage
+from bernstein_operator.api.task_status import Usage
 
 
 @pytest.mark.parametrize(

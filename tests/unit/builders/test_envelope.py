@@ -7,7 +7,7 @@ import pytest
 from bernstein_agent import contract
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.run import Repository
-from bernstein_operator.api.task import Attempt, DependencyStatus
+from bernstein_operator.api.task_status import Attempt, DependencyStatus
 from bernstein_operator.builders.envelope import branch_of, envelope
 from tests.unit.objects import (
     COMMIT_A,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.builders.events import NOTE_LIMIT, Notice, event, run_notices, task_notices
 from tests.unit.objects import at, attempt, raw_run, raw_task, run, stamp, status, task
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.builders.patch import difference, status_patch, stop_patch
 from tests.unit.objects import at, attempt, merged, pod, status, task
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bernstein_operator.api.snapshot import Dependency
-from bernstein_operator.api.task import BlockedBy, DependencyStatus
+from bernstein_operator.api.task_status import BlockedBy, DependencyStatus
 from bernstein_operator.api.vocabulary import BlockCause, TaskPhase
 from bernstein_operator.decisions.dependencies import Verdict, judge
 from tests.unit.objects import COMMIT_A, COMMIT_B, at, status

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from bernstein_operator.api.objects import Key
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import TaskSnapshot
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.builders.patch import status_patch
 from bernstein_operator.decisions.attempt import open_attempt

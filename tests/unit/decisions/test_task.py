@@ -9,11 +9,12 @@ from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Dependency, Refusal, Sighting, TaskSnapshot
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.plan import CreatePod, DeletePod, StopPod, TaskDecision
-from bernstein_operator.decisions.task import TELL_QUEUED_AFTER, decide, decide_refused
+from bernstein_operator.decisions.starting import TELL_QUEUED_AFTER
+from bernstein_operator.decisions.task import decide, decide_refused
 from tests.unit.objects import (
     COMMIT_A,
     at,

@@ -5,7 +5,7 @@ import pytest
 from bernstein_agent.contract import Result, ResultClass, ResultSubject
 from bernstein_agent.contract import Usage as Reported
 from bernstein_operator.api.money import Money
-from bernstein_operator.api.task import Usage
+from bernstein_operator.api.task_status import Usage
 from bernstein_operator.decisions.usage import facts, total
 from tests.unit.objects import COMMIT_A, COMMIT_B
 

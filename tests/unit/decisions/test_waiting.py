@@ -7,7 +7,7 @@ import pytest
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.snapshot import Sighting, TaskSnapshot
-from bernstein_operator.api.task import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import RunPhase
 from bernstein_operator.decisions.dependencies import Verdict
 from bernstein_operator.decisions.waiting import Gate, first_gate, invalid_gate

@@ -9,10 +9,11 @@ import yaml
 from pydantic import BaseModel
 
 from bernstein_operator.api import effective
+from bernstein_operator.api.choices import ScopeSize
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import MAX_INLINE_TASKS, BernsteinRunSpec
 from bernstein_operator.api.task import AgentTaskSpec
-from bernstein_operator.api.vocabulary import AdmittedReason, RunPhase, ScopeSize, TaskPhase
+from bernstein_operator.api.vocabulary import AdmittedReason, RunPhase, TaskPhase
 from bernstein_operator.builders import pod
 from bernstein_operator.control.controller import RUN_STATUS_SECONDS
 from bernstein_operator.control.sync import CHECK_SECONDS
@@ -20,8 +21,8 @@ from bernstein_operator.decisions.admission import DEFAULT_MAX_AGENTS, configure
 from bernstein_operator.decisions.attempt import SHOW_WAITING_AFTER
 from bernstein_operator.decisions.deadline import LOST_AFTER, TERMINATION_GRACE
 from bernstein_operator.decisions.retry import CAPACITY_PATIENCE, DISRUPTION_LIMIT, backoff
+from bernstein_operator.decisions.starting import TELL_QUEUED_AFTER
 from bernstein_operator.decisions.stopping import RUN_GONE_GRACE
-from bernstein_operator.decisions.task import TELL_QUEUED_AFTER
 from bernstein_operator.kube import lease
 from e2e.cluster.catalogue import TOOLS
 from tests.support.documents import ROOT, anchors, blocks, documents, links, rows

@@ -1,0 +1,94 @@
+"""The words that a spec chooses among, and the few other closed lists that no condition or event says."""
+
+from enum import StrEnum
+
+
+class ScopeSize(StrEnum):
+    """How big a piece of work is; decides the default timeout."""
+
+    SMALL = "small"
+    """timeoutSeconds 900 where none is given."""
+    MEDIUM = "medium"
+    """timeoutSeconds 1800 where none is given."""
+    LARGE = "large"
+    """timeoutSeconds 3600 where none is given."""
+
+
+class Effort(StrEnum):
+    """How hard the model is asked to think; what it means is the adapter's to say."""
+
+    LOW = "low"
+    """The least."""
+    MEDIUM = "medium"
+    """What an attempt gets where nothing else is said."""
+    HIGH = "high"
+    """What later retries get."""
+    MAX = "max"
+    """The most; only where a task asks for it."""
+
+
+class Effects(StrEnum):
+    """What a task's work changes."""
+
+    NONE = "none"
+    """Nothing that is kept: a report or a check. No commit is expected."""
+    REPOSITORY = "repository"
+    """The run's repository: success means a commit."""
+    EXTERNAL = "external"
+    """The world outside too. An attempt without a result leaves the task Quarantined, never retried by
+    itself."""
+
+
+class AfterDeadline(StrEnum):
+    """What becomes of a task's deadline once an attempt was stopped on it."""
+
+    FRESH = "Fresh"
+    """It is granted again, as long as it was at the first admission."""
+    NONE = "None"
+    """It stands: the task fails."""
+
+
+class OnExhausted(StrEnum):
+    """What becomes of a task whose retries are used up."""
+
+    FAIL = "Fail"
+    """It is Failed."""
+    ABANDON = "Abandon"
+    """It is Abandoned, with a reason that follows from how the last attempt ended."""
+
+
+class LimitKind(StrEnum):
+    """Which of an attempt's limits is meant."""
+
+    TIMEOUT = "timeoutSeconds"
+    """Of the attempt, from its agent container's start."""
+    START_TIMEOUT = "startTimeoutSeconds"
+    """Of the attempt, from its Pod's creation."""
+    DEADLINE = "deadline"
+    """Of the task."""
+    RUN_DEADLINE = "runDeadline"
+    """Of the run."""
+
+
+class CommandVerb(StrEnum):
+    """What a person can ask for by annotation."""
+
+    ABANDON = "abandon"
+    """Of a task: give it up."""
+    CANCEL = "cancel"
+    """Of a task or run: end it."""
+    DRAIN = "drain"
+    """Of a run: let live agents finish, start nothing, then end as Cancelled."""
+    RETRY = "retry"
+    """Of a task or run: try again with fresh counters."""
+    QUARANTINE = "quarantine"
+    """Of a task: stop it until a person has looked."""
+
+
+class CircuitState(StrEnum):
+    """Where a profile's circuit stands; a closed one isn't listed."""
+
+    OPEN = "Open"
+    """Nothing starts."""
+    HALF_OPEN = "HalfOpen"
+    """One task probes; the others wait."""

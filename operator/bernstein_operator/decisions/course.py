@@ -1,0 +1,48 @@
+"""What the steps of a task's decision hand from one to the next, and what all of them may look at."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.snapshot import Sighting, TaskSnapshot
+from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.vocabulary import TaskPhase
+from bernstein_operator.decisions.admission import Candidate
+from bernstein_operator.decisions.conditions import Standing
+from bernstein_operator.decisions.plan import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A task's status on its way through the steps, and what its conditions are to say."""
+
+    status: AgentTaskStatus
+    standing: Standing | None = None
+    actions: tuple[Action, ...] = ()
+    candidate: Candidate | None = None
+    wake: tuple[datetime | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What every step needs: the picture, the spec with its defaults, and the time."""
+
+    snapshot: TaskSnapshot
+    effective: EffectiveTask
+    now: datetime
+
+    @property
+    def has_repository(self) -> bool:
+        """Whether success means a commit."""
+        run = self.snapshot.run
+        return bool(run and run.spec and run.spec.repository)
+
+    def sighting(self, pod: str) -> Sighting | None:
+        """Return what is known of the task's Pod of that name."""
+        return next((one for one in self.snapshot.sightings if one.pod.metadata.name == pod), None)
+
+
+def settled(status: AgentTaskStatus, phase: TaskPhase, reason: str, message: str, at: datetime) -> Course:
+    """Return the course of a task whose own work ended in ``phase``."""
+    changes = {"phase": phase, "completion_time": at, "next_attempt_time": None, "blocked_by": None}
+    return Course(status.model_copy(update=changes), Standing(reason=reason, message=message))
