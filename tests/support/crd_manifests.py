@@ -14,7 +14,14 @@ API_VERSION = "bernstein.run/v1alpha1"
 NOON = "2026-01-01T12:00:00Z"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
-_RETRY: Manifest = {"limit": 3, "backoffSeconds": 5, "maxBackoffSeconds": 60}
+_RETRY: Manifest = {
+    "limit": 3,
+    "backoffSeconds": 5,
+    "maxBackoffSeconds": 60,
+    "disruptionLimit": 1,
+    "afterDeadline": "None",
+    "onExhausted": "Abandon",
+}
 _SHARED: Manifest = {
     "role": "backend",
     "priority": 1,
@@ -23,9 +30,21 @@ _SHARED: Manifest = {
     "profile": "default",
     "timeoutSeconds": 600,
     "startTimeoutSeconds": 120,
+    "deadlineWarningSeconds": 30,
+    "inputTimeoutSeconds": 3600,
+    "model": "vendor/model-1",
+    "effort": "high",
+    "effects": "external",
     "retry": _RETRY,
 }
-_WORK: Manifest = {**_SHARED, "title": "Do it", "prompt": "do it", "dependsOn": ["other"], "suspend": True}
+_WORK: Manifest = {
+    **_SHARED,
+    "title": "Do it",
+    "prompt": "do it",
+    "dependsOn": ["other"],
+    "suspend": True,
+    "deadline": NOON,
+}
 _CONDITION: Manifest = {
     "type": "Reconciling",
     "status": "True",
@@ -53,12 +72,22 @@ _ATTEMPT: Manifest = {
     "headAfter": COMMIT,
     "branch": "bernstein/r/t",
     "rescueBranch": "bernstein/r/t.rescue-1",
+    "model": "vendor/model-1",
+    "effort": "high",
+    "memory": "3Gi",
+    "fingerprint": "0123456789abcdef",
+    "retryAfterSeconds": 60,
 }
+_REQUEST: Manifest = {"verb": "retry", "value": "1", "actor": "ada", "time": NOON, "effect": "Tried again."}
 
 _SPECS: dict[str, Manifest] = {
     "BernsteinRun": {
         "goal": "a better world",
         "suspend": True,
+        "open": True,
+        "deadline": NOON,
+        "deadlineWarningSeconds": 60,
+        "ttl": {"succeededSeconds": 1, "failedSeconds": 2, "cancelledSeconds": 3, "deleteRun": True},
         "concurrency": {"maxAgents": 3},
         "repository": {
             "url": "git://git.example/team/project.git",
@@ -80,6 +109,9 @@ _SPECS: dict[str, Manifest] = {
             {"name": "PLAIN", "value": "x"},
             {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "api"}}},
         ],
+        "models": [{"name": "vendor/model-1"}, {"name": "vendor/model-2"}],
+        "maxEffort": "high",
+        "memoryGrowth": {"percent": 200, "max": "8Gi"},
         "git": {"authorName": "Ada", "authorEmail": "ada@example.org"},
         "pod": {
             "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
@@ -106,9 +138,17 @@ _STATUSES: dict[str, Manifest] = {
         "completionTime": NOON,
         "createdTasks": ["first"],
         "cancelRequested": {"time": NOON},
+        "drainRequested": {"time": NOON},
+        "deadlineWarned": NOON,
+        "requests": [_REQUEST],
+        "abandonments": {
+            "total": 1,
+            "byReason": [{"reason": "out_of_scope", "count": 1}],
+            "ledger": "r-0a1b2c-abandonments",
+        },
         "concurrency": {"configured": 3, "effective": 3, "live": 2},
         "tasks": {
-            "total": 8,
+            "total": 9,
             "pending": 1,
             "running": 1,
             "succeeded": 1,
@@ -117,6 +157,7 @@ _STATUSES: dict[str, Manifest] = {
             "abandoned": 1,
             "blockedByFailure": 1,
             "blockedByAbandon": 1,
+            "quarantined": 1,
         },
         "conditions": [_CONDITION],
     },
@@ -128,6 +169,12 @@ _STATUSES: dict[str, Manifest] = {
         "retries": 1,
         "disruptions": 1,
         "rateLimits": 1,
+        "sameFailures": 1,
+        "escalation": {"level": 2, "model": "vendor/model-2", "effort": "high", "memory": "3Gi"},
+        "deadline": {
+            "effective": NOON,
+            "warned": [{"attempt": 1, "limit": "deadline", "time": NOON, "at": NOON}],
+        },
         "usage": _USAGE,
         "firstAdmittedTime": NOON,
         "completionTime": NOON,
@@ -144,7 +191,24 @@ _STATUSES: dict[str, Manifest] = {
         ],
         "blockedBy": {"task": "other", "rootCause": "another", "cause": "Missing"},
         "cancelRequested": {"time": NOON},
+        "abandonment": {"reason": "out_of_scope", "detail": "not ours", "actor": "ada", "time": NOON},
+        "retriedTime": NOON,
+        "requests": [_REQUEST],
         "summary": "half of it is done",
+        "conditions": [_CONDITION],
+    },
+    "AgentProfile": {
+        "observedGeneration": 1,
+        "hold": {"until": NOON, "reason": "RateLimited", "message": "too fast"},
+        "circuits": [
+            {
+                "fingerprint": "0123456789abcdef",
+                "state": "HalfOpen",
+                "since": NOON,
+                "message": "401",
+                "probe": "7c2f0a52-0000-4000-8000-000000000000",
+            }
+        ],
         "conditions": [_CONDITION],
     },
 }

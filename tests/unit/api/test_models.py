@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from bernstein_operator.api.base import Model
 from bernstein_operator.api.conditions import Condition, find
-from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.api.profile import AgentProfileSpec, AgentProfileStatus
 from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.task import AgentTaskSpec
 from bernstein_operator.api.task_status import AgentTaskStatus, Attempt
@@ -20,7 +20,11 @@ SPECS: dict[str, type[Model]] = {
     "AgentTask": AgentTaskSpec,
     "AgentProfile": AgentProfileSpec,
 }
-STATUSES: dict[str, type[Model]] = {"BernsteinRun": BernsteinRunStatus, "AgentTask": AgentTaskStatus}
+STATUSES: dict[str, type[Model]] = {
+    "BernsteinRun": BernsteinRunStatus,
+    "AgentTask": AgentTaskStatus,
+    "AgentProfile": AgentProfileStatus,
+}
 NEWER = {"fromTheFuture": 1}
 
 

@@ -201,7 +201,7 @@ def test_how_many_more_may_start(of: RunObject, facts: dict[str, Any], free: int
 def test_every_task_is_counted_under_its_phase() -> None:
     phases = {phase: number for number, phase in enumerate(TaskPhase, start=1)}
     assert decide(phases=phases).status.tasks == TaskCounts(
-        total=36,
+        total=45,
         pending=phases[TaskPhase.PENDING],
         running=phases[TaskPhase.RUNNING],
         succeeded=phases[TaskPhase.SUCCEEDED],
@@ -210,6 +210,7 @@ def test_every_task_is_counted_under_its_phase() -> None:
         abandoned=phases[TaskPhase.ABANDONED],
         blocked_by_failure=phases[TaskPhase.BLOCKED_BY_FAILURE],
         blocked_by_abandon=phases[TaskPhase.BLOCKED_BY_ABANDON],
+        quarantined=phases[TaskPhase.QUARANTINED],
     )
 
 
