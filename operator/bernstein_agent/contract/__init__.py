@@ -6,6 +6,7 @@ beside it (``bernstein_agent/schemas``) say the same to everybody else. A reader
 know and refuses a major version it doesn't know.
 """
 
+from bernstein_agent.contract.abandonment import Abandonment, abandon_reason
 from bernstein_agent.contract.envelope import (
     Actor,
     Budget,
@@ -27,6 +28,7 @@ from bernstein_agent.contract.errors import ContractError
 from bernstein_agent.contract.money import dollars_text, parse_dollars
 from bernstein_agent.contract.result import (
     MAX_MESSAGE_BYTES,
+    MAX_RETRY_AFTER_SECONDS,
     Result,
     ResultSubject,
     Usage,
@@ -34,17 +36,34 @@ from bernstein_agent.contract.result import (
     parse_result,
     parse_usage,
 )
-from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, REPLY_CONTRACT, Reason, ResultClass
+from bernstein_agent.contract.vocabulary import (
+    ABANDON_CATEGORIES,
+    CONTRACT_VERSION,
+    PROVIDER_FAULTS,
+    REPLY_CONTRACT,
+    AbandonCategory,
+    AbandonReason,
+    Effort,
+    Reason,
+    ResultClass,
+)
 
 __all__ = [
+    "ABANDON_CATEGORIES",
     "CONTRACT_VERSION",
     "MAX_MESSAGE_BYTES",
+    "MAX_RETRY_AFTER_SECONDS",
+    "PROVIDER_FAULTS",
     "REPLY_CONTRACT",
+    "AbandonCategory",
+    "AbandonReason",
+    "Abandonment",
     "Actor",
     "Budget",
     "Command",
     "ContractError",
     "DependencyRef",
+    "Effort",
     "Envelope",
     "GitIdentity",
     "Grant",
@@ -59,6 +78,7 @@ __all__ = [
     "Subject",
     "TraceContext",
     "Usage",
+    "abandon_reason",
     "digest_of",
     "dollars_text",
     "idempotency_key",

@@ -12,7 +12,7 @@ from typing import Final
 from bernstein_agent.contract.encoding import encode, spelled
 from bernstein_agent.contract.money import dollars_text
 from bernstein_agent.contract.reader import Reader, read_version
-from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, REPLY_CONTRACT, ResultClass
+from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, REPLY_CONTRACT, Effort, ResultClass
 
 SUBJECT_TYPE: Final = "attempt"
 MAX_BRANCH_BYTES: Final = 640
@@ -22,7 +22,7 @@ COMMIT_PATTERN: Final = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
 BRANCH_PATTERN: Final = r"^(?![-/.])(?!.*(\.\.|//|@\{|\.lock(/|$)|[/.]$))[^\x00-\x20\x7f~^:?*\[\\]+$"
 URL_PATTERN: Final = r"^[^-\s\x00-\x1f][^\s\x00-\x1f]*$"
 REF_PATTERN: Final = r"^[^-\s\x00-\x1f:][^\s\x00-\x1f:]*$"
-CLASS_PATTERN: Final = r"^[a-z]+(_[a-z]+)*$"
+MODEL_PATTERN: Final = r"^[^\x00-\x1f\x7f]{1,128}$"
 _ONE_LINE: Final = r"^[^<>\x00-\x1f]+$"
 
 
@@ -131,7 +131,13 @@ class PreviousAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """The work itself. ``timeout_seconds`` counts from the runner's own start."""
+    """The work itself.
+
+    Attributes:
+        timeout_seconds: counts from the runner's own start.
+        model: what the agent's program should use; None leaves it to the program.
+        effort: how hard it should try; None likewise.
+    """
 
     goal: str = ""
     title: str
@@ -145,6 +151,8 @@ class Payload:
     dependencies: tuple[DependencyRef, ...] = ()
     adapter: str
     command: Command = Command()
+    model: str | None = None
+    effort: Effort | None = None
     git: GitIdentity
     previous_attempt: PreviousAttempt | None = None
 
@@ -272,6 +280,8 @@ def _payload(reader: Reader) -> Payload:
         dependencies=tuple(_dependency(item) for item in reader.children("dependencies")),
         adapter=reader.text("adapter"),
         command=_command(reader),
+        model=reader.optional("model", lambda name: reader.text(name, pattern=MODEL_PATTERN)),
+        effort=reader.optional("effort", lambda name: reader.word(name, Effort)),
         git=_git(reader.child("git")),
         previous_attempt=previous,
     )
@@ -313,7 +323,7 @@ def _git(reader: Reader) -> GitIdentity:
 
 def _previous(reader: Reader) -> PreviousAttempt:
     return PreviousAttempt(
-        result_class=result_class(reader),
+        result_class=reader.word("class", ResultClass),
         message=reader.text("message", empty=True) if reader.get("message") is not None else "",
         branch=reader.optional("branch", lambda name: branch(reader, name)),
         rescue_branch=reader.optional("rescueBranch", lambda name: branch(reader, name)),
@@ -323,12 +333,3 @@ def _previous(reader: Reader) -> PreviousAttempt:
 def branch(reader: Reader, name: str) -> str:
     """Return a required field that is a branch name as git accepts it."""
     return reader.text(name, pattern=BRANCH_PATTERN, limit=MAX_BRANCH_BYTES)
-
-
-def result_class(reader: Reader) -> ResultClass:
-    """Return the required field ``class``."""
-    text = reader.text("class")
-    try:
-        return ResultClass(text)
-    except ValueError:
-        raise reader.fail("class", f"{text[:40]!r} is no result class") from None

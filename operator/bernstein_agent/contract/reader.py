@@ -8,12 +8,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Final, Self, TypeVar
 
 from bernstein_agent.contract.errors import ContractError
 from bernstein_agent.contract.money import parse_dollars
 
 T = TypeVar("T")
+Word = TypeVar("Word", bound=StrEnum)
 
 MAX_COUNT: Final = 2**53
 """Every JSON reader keeps whole numbers exact up to here."""
@@ -72,6 +74,14 @@ class Reader:
         if pattern and not re.fullmatch(pattern, value, re.ASCII):
             raise self.fail(name, f"{value[:_SHOWN]!r} does not match {pattern}")
         return value
+
+    def word(self, name: str, vocabulary: type[Word]) -> Word:
+        """Return a required word of a closed set."""
+        text = self.text(name)
+        for word in vocabulary:
+            if word == text:
+                return word
+        raise self.fail(name, f"{text[:_SHOWN]!r} is none of {', '.join(vocabulary)}")
 
     def integer(self, name: str, *, least: int = 0, most: int = MAX_COUNT) -> int:
         """Return a required whole number."""

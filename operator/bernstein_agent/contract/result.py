@@ -1,7 +1,8 @@
 """The result: an attempt's last word, small enough for a container's termination message.
 
 The kubelet keeps 4096 bytes of it and cuts the rest without a word, which would leave broken JSON. So the
-writer cuts by itself: first the summary, then the message; whatever decisions rest on always fits.
+writer cuts by itself: first the summary, then the message, then the detail of an abandonment; whatever
+decisions rest on always fits.
 """
 
 import hashlib
@@ -10,14 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
+from bernstein_agent.contract.abandonment import Abandonment
 from bernstein_agent.contract.encoding import encode, spelled
-from bernstein_agent.contract.envelope import COMMIT_PATTERN, branch, result_class
+from bernstein_agent.contract.envelope import COMMIT_PATTERN, branch
 from bernstein_agent.contract.money import dollars_text
 from bernstein_agent.contract.reader import Reader, read_version
 from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, ResultClass
 
 MAX_MESSAGE_BYTES: Final = 4096
 """What the kubelet keeps of a termination message."""
+
+MAX_RETRY_AFTER_SECONDS: Final = 30 * 86_400
 
 CUT_MARK: Final = "…"
 REASON_PATTERN: Final = r"^[A-Z][A-Za-z0-9]{0,127}$"
@@ -57,6 +61,8 @@ class Result:
         rescue_branch: where unfinished work was saved to; None where nothing was.
         summary: the agent's last words.
         message: one line for people.
+        abandonment: why the agent gave the task up; None where it didn't.
+        retry_after_seconds: how long a provider asks to wait, from the attempt's end; None where none does.
         digest: of the envelope that the attempt acted on; empty where it couldn't be read.
     """
 
@@ -72,6 +78,8 @@ class Result:
     usage: Usage = Usage()
     summary: str = ""
     message: str = ""
+    abandonment: Abandonment | None = None
+    retry_after_seconds: int | None = None
     digest: str = _NO_DIGEST
 
     def to_json(self) -> str:
@@ -79,13 +87,14 @@ class Result:
         return json.dumps(encode(self), ensure_ascii=False, separators=(",", ":"))
 
     def to_termination_message(self) -> str:
-        """Return the document in at most 4096 bytes of UTF-8, with the summary, then the message, cut."""
-        cut = _fitted(self, lambda size: replace(self, summary=_shortened(self.summary, size)), self.summary)
-        if _size(cut) <= MAX_MESSAGE_BYTES:
-            return cut.to_json()
-        bare: Result = replace(self, summary="")
-        cut = _fitted(bare, lambda size: replace(bare, message=_shortened(bare.message, size)), bare.message)
-        return cut.to_json()
+        """Return the document in at most 4096 bytes of UTF-8, what matters least cut first."""
+        result: Result = self
+        for text, with_text in _CUT_IN_ORDER:
+            cut = _fitted(result, text(result), with_text)
+            if _size(cut) <= MAX_MESSAGE_BYTES:
+                return cut.to_json()
+            result = with_text(result, "")
+        return result.to_json()
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
@@ -93,7 +102,7 @@ class Result:
         return cls(
             contract_version=read_version(reader, supported_major=1),
             subject=_subject(reader.child("subject")),
-            result_class=result_class(reader),
+            result_class=reader.word("class", ResultClass),
             reason=reader.text("reason", pattern=REASON_PATTERN),
             exit_code=reader.optional("exitCode", lambda name: reader.integer(name, least=-128, most=255)),
             head_before=_commit(reader, "headBefore"),
@@ -103,6 +112,8 @@ class Result:
             usage=Usage() if reader.get("usage") is None else _usage(reader.child("usage")),
             summary=_free_text(reader, "summary"),
             message=_free_text(reader, "message"),
+            abandonment=reader.optional("abandonment", lambda name: Abandonment.read(reader.child(name))),
+            retry_after_seconds=reader.optional("retryAfterSeconds", lambda name: retry_after(reader, name)),
             digest=_digest(reader),
         )
 
@@ -124,6 +135,11 @@ def parse_usage(value: object, path: str = "usage") -> Usage:
         ContractError: negative, not finite, too large, or not a number; the field's path is named.
     """
     return _usage(Reader(value, path))
+
+
+def retry_after(reader: Reader, name: str) -> int:
+    """Return a required number of seconds that a provider asks to wait, at most 30 days."""
+    return reader.integer(name, most=MAX_RETRY_AFTER_SECONDS)
 
 
 def digest_of(text: str) -> str:
@@ -167,13 +183,33 @@ def _shortened(text: str, size: int) -> str:
     return text if size >= len(text) else text[:size] + CUT_MARK
 
 
-def _fitted(whole: Result, cut: Callable[[int], Result], text: str) -> Result:
-    """Return the longest of ``cut(0)`` … ``cut(len(text))`` that fits, else the shortest.
+def _detail(result: Result) -> str:
+    return result.abandonment.detail if result.abandonment else ""
+
+
+def _with_detail(result: Result, text: str) -> Result:
+    told = result.abandonment
+    return replace(result, abandonment=replace(told, detail=text)) if told else result
+
+
+_CUT_IN_ORDER: Final[tuple[tuple[Callable[[Result], str], Callable[[Result, str], Result]], ...]] = (
+    (lambda result: result.summary, lambda result, text: replace(result, summary=text)),
+    (lambda result: result.message, lambda result, text: replace(result, message=text)),
+    (_detail, _with_detail),
+)
+
+
+def _fitted(whole: Result, text: str, with_text: Callable[[Result, str], Result]) -> Result:
+    """Return ``whole`` with the most of ``text`` that lets it fit, else with the least.
 
     Escapes make the JSON's length jump, so the length is searched for rather than computed.
     """
     if _size(whole) <= MAX_MESSAGE_BYTES:
         return whole
+
+    def cut(size: int) -> Result:
+        return with_text(whole, _shortened(text, size))
+
     least, most = 0, max(len(text) - 1, 0)
     while least < most:
         middle = (least + most + 1) // 2

@@ -3,10 +3,12 @@
 A class decides what the operator does next (count, wait, give up); a reason tells people and scripts why.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
-CONTRACT_VERSION: Final = "1.0"
+CONTRACT_VERSION: Final = "1.1"
 """major.minor: a new optional field raises the minor number, anything else the major one."""
 
 REPLY_CONTRACT: Final = "attempt-result@1"
@@ -62,7 +64,16 @@ class Reason(StrEnum):
     TERMINATED = "Terminated"
     """The Pod was asked to stop before the agent was done."""
     ABANDONED = "Abandoned"
+    CREDENTIALS_REFUSED = "CredentialsRefused"
+    """A provider refused the profile's credentials."""
+    MODEL_UNKNOWN = "ModelUnknown"
+    """A provider doesn't have the model, or not for these credentials."""
+    PROVIDER_UNAVAILABLE = "ProviderUnavailable"
+    """A provider couldn't be reached, or failed by itself."""
+    PROVIDER_OVERLOADED = "ProviderOverloaded"
+    """A provider has more to do than it can."""
     RATE_LIMITED = "RateLimited"
+    """A provider serves these credentials no further for now."""
     OOM_KILLED = "OOMKilled"
     KILLED = "Killed"
     """The system killed the agent, and not for memory."""
@@ -84,3 +95,81 @@ class Reason(StrEnum):
     GIT_UNAVAILABLE = "GitUnavailable"
     RUNNER_ERROR = "RunnerError"
     """A fault of the runner itself or of the machine under it."""
+
+
+PROVIDER_FAULTS: Final[Mapping[Reason, ResultClass]] = MappingProxyType(
+    {
+        Reason.CREDENTIALS_REFUSED: ResultClass.CONTRACT,
+        Reason.MODEL_UNKNOWN: ResultClass.CONTRACT,
+        Reason.PROVIDER_UNAVAILABLE: ResultClass.TRANSIENT,
+        Reason.PROVIDER_OVERLOADED: ResultClass.CAPACITY,
+        Reason.RATE_LIMITED: ResultClass.CAPACITY,
+    }
+)
+"""The faults of a provider rather than of a task, and the class that each belongs to."""
+
+
+class Effort(StrEnum):
+    """How hard an agent should try, from the cheapest on."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    MAX = "max"
+
+
+class AbandonReason(StrEnum):
+    """Why a task is given up: a closed set, so that the reasons of many runs can be counted."""
+
+    OUT_OF_SCOPE = "out_of_scope"
+    """It asks for more, or for something else, than the role may do."""
+    INSUFFICIENT_CONTEXT = "insufficient_context"
+    """What one has to know for it can't be found."""
+    CONFLICTING_INSTRUCTIONS = "conflicting_instructions"
+    """Two things that are asked for exclude each other."""
+    SPEC_UNDERDETERMINED = "spec_underdetermined"
+    """What is asked for leaves open what only its author can decide."""
+    TIME_BUDGET_EXHAUSTED = "time_budget_exhausted"
+    """It can't be done in the time that is left."""
+    BUDGET_EXCEEDED = "budget_exceeded"
+    """It can't be done with the tokens or dollars that are left."""
+    CAPABILITY_MISMATCH = "capability_mismatch"
+    """It needs a tool, a right or a skill that isn't there."""
+    ENV_BROKEN = "env_broken"
+    """The container, the repository or a service that it needs is broken."""
+    BLOCKED_BY_EXTERNAL = "blocked_by_external"
+    """Somebody or something outside has to act first."""
+    UNSAFE_CHANGE = "unsafe_change"
+    """Doing it as asked would do harm."""
+    OPERATOR_OVERRIDE = "operator_override"
+    """A person decided so."""
+    OTHER = "other"
+    """None of these; the detail says what."""
+
+
+class AbandonCategory(StrEnum):
+    """What part of the surroundings of a task a reason points at."""
+
+    SPEC = "Spec / intent"
+    ENVIRONMENT = "Environment"
+    COORDINATION = "Coordination"
+    CATCH_ALL = "Catch-all"
+
+
+ABANDON_CATEGORIES: Final[Mapping[AbandonReason, AbandonCategory]] = MappingProxyType(
+    {
+        AbandonReason.OUT_OF_SCOPE: AbandonCategory.SPEC,
+        AbandonReason.INSUFFICIENT_CONTEXT: AbandonCategory.SPEC,
+        AbandonReason.CONFLICTING_INSTRUCTIONS: AbandonCategory.SPEC,
+        AbandonReason.SPEC_UNDERDETERMINED: AbandonCategory.SPEC,
+        AbandonReason.TIME_BUDGET_EXHAUSTED: AbandonCategory.ENVIRONMENT,
+        AbandonReason.BUDGET_EXCEEDED: AbandonCategory.ENVIRONMENT,
+        AbandonReason.CAPABILITY_MISMATCH: AbandonCategory.ENVIRONMENT,
+        AbandonReason.ENV_BROKEN: AbandonCategory.ENVIRONMENT,
+        AbandonReason.BLOCKED_BY_EXTERNAL: AbandonCategory.COORDINATION,
+        AbandonReason.UNSAFE_CHANGE: AbandonCategory.COORDINATION,
+        AbandonReason.OPERATOR_OVERRIDE: AbandonCategory.COORDINATION,
+        AbandonReason.OTHER: AbandonCategory.CATCH_ALL,
+    }
+)
+"""The category of each reason, in the order of the reasons."""

@@ -11,9 +11,15 @@ import jsonschema
 import pytest
 
 from bernstein_agent.contract import (
+    ABANDON_CATEGORIES,
+    PROVIDER_FAULTS,
+    AbandonCategory,
+    Abandonment,
+    AbandonReason,
     Budget,
     Command,
     ContractError,
+    Effort,
     Envelope,
     PreviousAttempt,
     Reason,
@@ -21,6 +27,7 @@ from bernstein_agent.contract import (
     Result,
     ResultClass,
     Usage,
+    abandon_reason,
     digest_of,
     parse_envelope,
     parse_result,
@@ -31,7 +38,7 @@ from bernstein_agent.contract import result as result_module
 from bernstein_agent.contract.encoding import json_name
 from tests.unit.agent.examples import GOLDEN, SCHEMAS, Change, document, result
 
-LATEST = "1.0"
+LATEST = "1.1"
 PARSERS: dict[str, Callable[[str], Envelope | Result]] = {"envelope": parse_envelope, "result": parse_result}
 
 
@@ -53,7 +60,7 @@ def test_every_released_version_is_still_read_whole(path: Any) -> None:
 
 
 def test_an_envelope_is_read_into_values() -> None:
-    envelope = parse_envelope(json.dumps(document("envelope-1.0")))
+    envelope = parse_envelope(json.dumps(document(f"envelope-{LATEST}")))
     assert envelope.deadline == datetime(2026, 12, 1, 12, tzinfo=UTC)
     assert envelope.budget == Budget(tool_calls=40, tokens=200_000, cost_micros=2_500_000)
     assert envelope.payload.command == Command(args=("agent", "--prompt-file", "{prompt_file}"))
@@ -72,20 +79,29 @@ def test_an_envelope_is_read_into_values() -> None:
         rescue_branch="bernstein/demo/parser.rescue-1",
     )
 
+    assert (envelope.payload.model, envelope.payload.effort) == ("large-2", Effort.HIGH)
+
+
+def test_an_abandonment_is_read_into_values() -> None:
+    parsed = parse_result(json.dumps(document(f"result-{LATEST}")))
+    detail = "the menu of the day has two prices\nand nobody says which one counts"
+    assert parsed.abandonment == Abandonment(reason=AbandonReason.SPEC_UNDERDETERMINED, detail=detail)
+    assert parsed.retry_after_seconds == 90
+
 
 def test_equal_envelopes_are_equal_texts() -> None:
-    one = parse_envelope((GOLDEN / "envelope-1.0.json").read_text())
-    other = parse_envelope(json.dumps(dict(reversed(document("envelope-1.0").items()))))
+    one = parse_envelope((GOLDEN / f"envelope-{LATEST}.json").read_text())
+    other = parse_envelope(json.dumps(dict(reversed(document(f"envelope-{LATEST}").items()))))
     assert one.to_json() == other.to_json()
     assert "\n" not in one.to_json()
 
 
 OPTIONAL = ("deadline", "budget", "traceContext", "policyDecision", "classification")
-OPTIONAL_IN_PAYLOAD = ("goal", "repository", "dependencies", "command", "previousAttempt")
+OPTIONAL_IN_PAYLOAD = ("goal", "repository", "dependencies", "command", "model", "effort", "previousAttempt")
 
 
 def test_what_is_optional_may_be_absent_or_null() -> None:
-    absent, null = document("envelope-1.0"), document("envelope-1.0")
+    absent, null = document(f"envelope-{LATEST}"), document(f"envelope-{LATEST}")
     for name in OPTIONAL:
         del absent[name]
         null[name] = None
@@ -93,8 +109,8 @@ def test_what_is_optional_may_be_absent_or_null() -> None:
         del absent["payload"][name]
         null["payload"][name] = None
     assert parse_envelope(json.dumps(absent)) == parse_envelope(json.dumps(null))
-    assert accepted_by_schema("envelope-1.0", absent)
-    assert accepted_by_schema("envelope-1.0", null)
+    assert accepted_by_schema(f"envelope-{LATEST}", absent)
+    assert accepted_by_schema(f"envelope-{LATEST}", null)
 
 
 TOLERATED: dict[str, tuple[str, Change]] = {
@@ -105,15 +121,21 @@ TOLERATED: dict[str, tuple[str, Change]] = {
     "a result of a later minor version": ("result", lambda d: d.update(contractVersion="1.12")),
     "a result without usage": ("result", lambda d: d.pop("usage")),
     "a result without any head": ("result", lambda d: (d.pop("headBefore"), d.pop("headAfter"))),
+    "a result without an abandonment": ("result", lambda d: d.update(abandonment=None)),
+    "an abandonment without a detail": ("result", lambda d: d["abandonment"].pop("detail")),
+    "an abandonment with a field of a later version": ("result", lambda d: d["abandonment"].update(x=1)),
+    "a wait of thirty days": ("result", lambda d: d.update(retryAfterSeconds=2_592_000)),
+    "a wait of no time": ("result", lambda d: d.update(retryAfterSeconds=0)),
+    "a model's name of 128 characters": ("envelope", lambda d: d["payload"].update(model="é" * 128)),
     "dollars as a whole number": ("result", lambda d: d["usage"].update(costUsd=3)),
 }
 
 
 @pytest.mark.parametrize(("kind", "change"), TOLERATED.values(), ids=TOLERATED)
 def test_what_a_reader_tolerates(kind: str, change: Change) -> None:
-    fields = document(f"{kind}-1.0", change)
+    fields = document(f"{kind}-{LATEST}", change)
     PARSERS[kind](json.dumps(fields))
-    assert accepted_by_schema(f"{kind}-1.0", fields)
+    assert accepted_by_schema(f"{kind}-{LATEST}", fields)
 
 
 REFUSED: dict[str, tuple[str, str, Change]] = {
@@ -189,6 +211,10 @@ REFUSED: dict[str, tuple[str, str, Change]] = {
         "payload.previousAttempt.class",
         lambda d: d["payload"]["previousAttempt"].update({"class": "sad"}),
     ),
+    "model with a longer name": ("envelope", "payload.model", lambda d: d["payload"].update(model="m" * 129)),
+    "model with a line end": ("envelope", "payload.model", lambda d: d["payload"].update(model="m\nn")),
+    "model without a name": ("envelope", "payload.model", lambda d: d["payload"].update(model="")),
+    "effort that is none": ("envelope", "payload.effort", lambda d: d["payload"].update(effort="huge")),
     "negative budget": ("envelope", "budget.costUsd", lambda d: d["budget"].update(costUsd="-1")),
     "budget that is nan": ("envelope", "budget.costUsd", lambda d: d["budget"].update(costUsd="nan")),
     "budget with seven places": (
@@ -206,17 +232,38 @@ REFUSED: dict[str, tuple[str, str, Change]] = {
     "negative spend": ("result", "usage.inputTokens", lambda d: d["usage"].update(inputTokens=-1)),
     "infinite spend": ("result", "usage.costUsd", lambda d: d["usage"].update(costUsd="inf")),
     "spend in a binary fraction": ("result", "usage.costUsd", lambda d: d["usage"].update(costUsd=0.1)),
+    "abandonment without a reason": (
+        "result",
+        "abandonment.reason",
+        lambda d: d["abandonment"].pop("reason"),
+    ),
+    "abandonment for a reason of its own": (
+        "result",
+        "abandonment.reason",
+        lambda d: d["abandonment"].update(reason="bored"),
+    ),
+    "abandonment that is a word": (
+        "result",
+        "abandonment",
+        lambda d: d.update(abandonment="other"),
+    ),
+    "wait beyond thirty days": (
+        "result",
+        "retryAfterSeconds",
+        lambda d: d.update(retryAfterSeconds=2_592_001),
+    ),
+    "wait into the past": ("result", "retryAfterSeconds", lambda d: d.update(retryAfterSeconds=-1)),
     "digest of another kind": ("result", "digest", lambda d: d.update(digest="md5:0")),
 }
 
 
 @pytest.mark.parametrize(("kind", "path", "change"), REFUSED.values(), ids=REFUSED)
 def test_what_breaks_the_contract_is_named_by_its_path(kind: str, path: str, change: Change) -> None:
-    fields = document(f"{kind}-1.0", change)
+    fields = document(f"{kind}-{LATEST}", change)
     with pytest.raises(ContractError) as refusal:
         PARSERS[kind](json.dumps(fields))
     assert refusal.value.path == path
-    assert not accepted_by_schema(f"{kind}-1.0", fields)
+    assert not accepted_by_schema(f"{kind}-{LATEST}", fields)
 
 
 BEYOND_SCHEMAS: dict[str, tuple[str, Change]] = {
@@ -235,7 +282,7 @@ BEYOND_SCHEMAS: dict[str, tuple[str, Change]] = {
 @pytest.mark.parametrize(("path", "change"), BEYOND_SCHEMAS.values(), ids=BEYOND_SCHEMAS)
 def test_what_no_schema_can_say_is_checked_too(path: str, change: Change) -> None:
     with pytest.raises(ContractError) as refusal:
-        parse_envelope(json.dumps(document("envelope-1.0", change)))
+        parse_envelope(json.dumps(document(f"envelope-{LATEST}", change)))
     assert refusal.value.path == path
 
 
@@ -271,7 +318,7 @@ def test_what_is_no_document_is_a_contract_error(kind: str, text: str) -> None:
 
 
 def test_half_a_character_is_no_text() -> None:
-    text = json.dumps(document("envelope-1.0", lambda d: d["payload"].update(prompt="\ud800")))
+    text = json.dumps(document(f"envelope-{LATEST}", lambda d: d["payload"].update(prompt="\ud800")))
     with pytest.raises(ContractError, match=re.escape("payload.prompt: half of a surrogate pair")):
         parse_envelope(text)
 
@@ -327,6 +374,68 @@ def test_the_schemas_know_every_result_class() -> None:
     words = {str(word) for word in ResultClass}
     assert set(schema(f"result-{LATEST}")["properties"]["class"]["enum"]) == words
     assert set(schema(f"envelope-{LATEST}")["$defs"]["class"]["enum"]) == words
+
+
+def test_the_schemas_know_every_effort_and_every_reason_to_give_up() -> None:
+    efforts = schema(f"envelope-{LATEST}")["properties"]["payload"]["properties"]["effort"]["enum"]
+    assert efforts == [*Effort, None]
+    abandonment = schema(f"result-{LATEST}")["properties"]["abandonment"]["properties"]
+    assert abandonment["reason"]["enum"] == list(AbandonReason)
+
+
+def test_the_reasons_to_give_up_stand_in_their_categories() -> None:
+    assert list(ABANDON_CATEGORIES) == list(AbandonReason)
+    grouped = {category: list(ABANDON_CATEGORIES.values()).count(category) for category in AbandonCategory}
+    assert list(grouped.values()) == [4, 4, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("env_broken", AbandonReason.ENV_BROKEN),
+        (" Env_Broken\n", AbandonReason.ENV_BROKEN),
+        ("OTHER", AbandonReason.OTHER),
+        ("env-broken", None),
+        ("env broken", None),
+        ("", None),
+    ],
+    ids=["as it is", "in another case and with space around", "the catch-all", "hyphen", "space", "nothing"],
+)
+def test_a_reason_to_give_up_is_recognised(text: str, reason: AbandonReason | None) -> None:
+    assert abandon_reason(text) is reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "detail", "expected"),
+    [
+        ("Unsafe_Change", " it drops a table ", (AbandonReason.UNSAFE_CHANGE, "it drops a table")),
+        ("unsafe_change", "", (AbandonReason.UNSAFE_CHANGE, "")),
+        (" too hard ", "for me", (AbandonReason.OTHER, "too hard: for me")),
+        ("too hard", "", (AbandonReason.OTHER, "too hard")),
+        (" ", "for me", (AbandonReason.OTHER, "for me")),
+        ("", "", (AbandonReason.OTHER, "")),
+    ],
+    ids=["known", "without a detail", "unknown", "unknown and alone", "only a detail", "nothing"],
+)
+def test_nothing_that_was_said_of_giving_up_is_lost(
+    reason: str, detail: str, expected: tuple[AbandonReason, str]
+) -> None:
+    told = Abandonment.told(reason, detail)
+    assert (told.reason, told.detail) == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "result_class"),
+    [
+        ("CredentialsRefused", ResultClass.CONTRACT),
+        ("ModelUnknown", ResultClass.CONTRACT),
+        ("ProviderUnavailable", ResultClass.TRANSIENT),
+        ("ProviderOverloaded", ResultClass.CAPACITY),
+        ("RateLimited", ResultClass.CAPACITY),
+    ],
+)
+def test_a_fault_of_a_provider_has_its_class(reason: str, result_class: ResultClass) -> None:
+    assert PROVIDER_FAULTS[Reason(reason)] is result_class
 
 
 @pytest.mark.parametrize("reason", Reason, ids=str)

@@ -13,6 +13,7 @@ REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 CONTRACT = (REFERENCE / "contract.md").read_text()
 SCRIPTS = (REFERENCE / "script-adapter.md").read_text()
 
+WORDS = [*contract.Reason, *contract.ResultClass, *contract.AbandonReason, *contract.Effort]
 DOCUMENTED = [value for value in vars(contract).values() if dataclasses.is_dataclass(value)]
 
 
@@ -24,7 +25,7 @@ def test_every_field_of_the_contract_is_on_its_page(cls: type) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("word", [*contract.Reason, *contract.ResultClass], ids=str)
+@pytest.mark.parametrize("word", WORDS, ids=str)
 def test_every_word_of_the_contract_is_on_its_page(word: str) -> None:
     assert f"`{word}`" in CONTRACT
 
