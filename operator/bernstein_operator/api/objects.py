@@ -12,7 +12,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from bernstein_operator.api.effective import EffectiveTask, effective
-from bernstein_operator.api.names import ANNOTATION_CANCEL
+from bernstein_operator.api.names import ANNOTATION_CANCEL, ANNOTATION_DRAIN
 from bernstein_operator.api.pod import Metadata
 from bernstein_operator.api.profile import AgentProfileSpec, AgentProfileStatus
 from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus
@@ -97,6 +97,11 @@ class RunObject:
     def cancelled(self) -> bool:
         """Whether a person asked for its end, now or earlier."""
         return bool(self.status.cancel_requested) or self.meta.annotation(ANNOTATION_CANCEL) == "true"
+
+    @property
+    def drained(self) -> bool:
+        """Whether a person asked for its live agents to finish and nothing more, now or earlier."""
+        return bool(self.status.drain_requested) or self.meta.annotation(ANNOTATION_DRAIN) == "true"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Where a task goes from the end of an attempt."""
 
 from dataclasses import asdict, replace
+from typing import Final
 
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.task_status import AgentTaskStatus
@@ -13,6 +14,9 @@ from bernstein_operator.decisions.attempt import (
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.retry import Counters, GiveUp, next_step
+
+_NOT_THE_TASKS_END: Final = (AttemptReason.RUN_GONE, AttemptReason.QUARANTINED)
+"""Stopped attempts after which the task goes on: its run is back, or a person let it out of quarantine."""
 
 
 def closed(course: Course, question: Question) -> Course:
@@ -42,7 +46,7 @@ def after(status: AgentTaskStatus, outcome: Outcome, question: Question) -> Cour
             return settled(status, TaskPhase.SUCCEEDED, outcome.reason, outcome.message, outcome.ended_at)
         case ResultClass.ABANDONED:
             return settled(status, TaskPhase.ABANDONED, outcome.reason, outcome.message, outcome.ended_at)
-        case ResultClass.CANCELLED if outcome.reason != AttemptReason.RUN_GONE:
+        case ResultClass.CANCELLED if outcome.reason not in _NOT_THE_TASKS_END:
             return settled(status, TaskPhase.CANCELLED, outcome.reason, outcome.message, outcome.ended_at)
         case ResultClass.CANCELLED:
             return Course(status.model_copy(update={"phase": TaskPhase.PENDING}))

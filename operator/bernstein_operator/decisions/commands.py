@@ -1,37 +1,178 @@
-"""What people ask for by annotation, and what comes of it."""
+"""What people ask of a task by annotation, and what comes of it.
 
+Cancel is looked at first: it beats everything but an end that is on record already. Whatever can't act where
+the task stands is recorded all the same, as ignored, so that whoever asked can see why nothing happened.
+"""
+
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.choices import CommandVerb
+from bernstein_operator.api.conditions import find
 from bernstein_operator.api.task_status import CancelRequest
-from bernstein_operator.api.vocabulary import SETTLED_PHASES, AttemptReason, TaskPhase
-from bernstein_operator.decisions.attempt import (
-    close,
-    open_attempt,
+from bernstein_operator.api.vocabulary import (
+    BLOCKED_PHASES,
+    FINAL_PHASES,
+    AttemptReason,
+    ConditionType,
+    RunPhase,
+    TaskPhase,
+    TaskReason,
 )
+from bernstein_operator.decisions.abandoning import abandonment, read_wish
+from bernstein_operator.decisions.attempt import close, open_attempt
+from bernstein_operator.decisions.conditions import Standing
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.outcome import Outcome
+from bernstein_operator.decisions.requests import (
+    IGNORED,
+    ONLY_TRUE,
+    TRUE,
+    actor_of,
+    kept,
+    latest_of,
+    new_value,
+    request,
+)
+
+RETRIABLE_PHASES: Final = frozenset({TaskPhase.FAILED, TaskPhase.QUARANTINED})
+"""Phases that a person's retry leads out of."""
+_DONE: Final = FINAL_PHASES | {TaskPhase.FAILED}
+_FINAL_RUNS: Final = (RunPhase.SUCCEEDED, RunPhase.CANCELLED)
+_LEFT_BEHIND: Final = {
+    TaskPhase.CANCELLED: (ResultClass.CANCELLED, AttemptReason.CANCELLED),
+    TaskPhase.ABANDONED: (ResultClass.ABANDONED, AttemptReason.ABANDONED),
+    TaskPhase.QUARANTINED: (ResultClass.CANCELLED, AttemptReason.QUARANTINED),
+}
+"""How an attempt ends whose task came to that phase before its Pod was seen."""
 
 
 def obey(course: Course, question: Question) -> Course:
     """Return what becomes of a task by what people asked for; the course itself where they didn't."""
+    for verb, act in _ORDERS.items():
+        value = new_value(question.snapshot.task.meta, course.status.requests, verb)
+        if value is not None:
+            course = act(course, question, value)
+    course = _by_run(_stays_cancelled(course, question), question)
+    return _without_pod(course, question)
+
+
+def _recorded(course: Course, question: Question, verb: CommandVerb, value: str, effect: str) -> Course:
+    new = request(question.snapshot.task.meta, verb, value, effect, now=question.now)
+    known = {"requests": kept(course.status.requests, new)}
+    return replace(course, status=course.status.model_copy(update=known))
+
+
+def _cancel(course: Course, question: Question, value: str) -> Course:
+    if value != TRUE:
+        return _recorded(course, question, CommandVerb.CANCEL, value, ONLY_TRUE)
+    if course.status.phase in _DONE:
+        return _ignored(course, question, CommandVerb.CANCEL, value)
+    course = _recorded(course, question, CommandVerb.CANCEL, value, "Cancelled.")
+    noted = {"cancel_requested": CancelRequest(time=question.now)}
+    return replace(course, status=course.status.model_copy(update=noted))
+
+
+def _abandon(course: Course, question: Question, value: str) -> Course:
+    verb, task = CommandVerb.ABANDON, question.snapshot.task
+    if course.status.phase in _DONE or task.cancelled:
+        return _ignored(course, question, verb, value)
+    wish = read_wish(value)
+    course = _recorded(course, question, verb, value, f"Abandoned as {wish.reason}.")
+    given_up = abandonment(wish.reason, wish.detail, actor=actor_of(task.meta), now=question.now)
+    status = course.status.model_copy(update={"abandonment": given_up})
+    text = f"{wish.reason}: {wish.detail}" if wish.detail else str(wish.reason)
+    return settled(status, TaskPhase.ABANDONED, AttemptReason.ABANDONED, text, question.now)
+
+
+def _quarantine(course: Course, question: Question, value: str) -> Course:
+    verb = CommandVerb.QUARANTINE
+    if course.status.phase in (*_DONE, TaskPhase.QUARANTINED) or question.snapshot.task.cancelled:
+        return _ignored(course, question, verb, value)
+    status = _recorded(course, question, verb, value, "Quarantined.").status
+    text = value.strip() or "A person put it into quarantine."
+    return settled(status, TaskPhase.QUARANTINED, TaskReason.QUARANTINED, text, question.now)
+
+
+def _retry(course: Course, question: Question, value: str) -> Course:
+    verb, phase, run = CommandVerb.RETRY, course.status.phase, question.snapshot.run
+    if phase in BLOCKED_PHASES:
+        return _recorded(course, question, verb, value, "Looked at again.")
+    if run and run.status.phase in _FINAL_RUNS:
+        text = f"{IGNORED}its run is {run.status.phase}, which is final."
+        return _recorded(course, question, verb, value, text)
+    if phase not in RETRIABLE_PHASES or question.snapshot.task.cancelled:
+        return _ignored(course, question, verb, value)
+    return _afresh(_recorded(course, question, verb, value, "A fresh start."), question)
+
+
+def _drain(course: Course, question: Question, value: str) -> Course:
+    text = f"{IGNORED}only a run can be drained; cancel ends a task."
+    return _recorded(course, question, CommandVerb.DRAIN, value, text)
+
+
+_ORDERS: Final[dict[CommandVerb, Callable[[Course, Question, str], Course]]] = {
+    CommandVerb.CANCEL: _cancel,
+    CommandVerb.ABANDON: _abandon,
+    CommandVerb.QUARANTINE: _quarantine,
+    CommandVerb.RETRY: _retry,
+    CommandVerb.DRAIN: _drain,
+}
+"""Every verb, the one that beats the others first."""
+
+
+def _ignored(course: Course, question: Question, verb: CommandVerb, value: str) -> Course:
+    cancelled = question.snapshot.task.cancelled and course.status.phase not in _DONE
+    where = "cancelled" if cancelled else str(course.status.phase)
+    return _recorded(course, question, verb, value, f"{IGNORED}the task is {where}.")
+
+
+def _afresh(course: Course, question: Question) -> Course:
+    """Return the course of a task that begins anew: counters, ladder and grants; attempts go on counting."""
+    changes = {
+        "phase": TaskPhase.PENDING,
+        "completion_time": None,
+        "next_attempt_time": None,
+        "retries": 0,
+        "disruptions": 0,
+        "rate_limits": 0,
+        "same_failures": 0,
+        "escalation": None,
+        "retried_time": question.now,
+    }
+    return replace(course, status=course.status.model_copy(update=changes), standing=None)
+
+
+def _stays_cancelled(course: Course, question: Question) -> Course:
+    """Obey a cancel that was seen at any time, of the task or of its run."""
     task, run = question.snapshot.task, question.snapshot.run
-    of_run = bool(run and run.cancelled)
-    if not (task.cancelled or of_run):
+    if not (task.cancelled or (run and run.cancelled)) or course.status.phase in _DONE:
         return course
     text = "Cancelled by annotation." if task.cancelled else "Its run was cancelled."
-    if course.status.phase not in SETTLED_PHASES:
-        course = settled(course.status, TaskPhase.CANCELLED, AttemptReason.CANCELLED, text, question.now)
-        if task.cancelled and not course.status.cancel_requested:
-            request = CancelRequest(time=question.now)
-            course = replace(course, status=course.status.model_copy(update={"cancel_requested": request}))
-    return _without_pod(course, question, text)
+    return settled(course.status, TaskPhase.CANCELLED, AttemptReason.CANCELLED, text, question.now)
 
 
-def _without_pod(course: Course, question: Question, text: str) -> Course:
-    """Close a cancelled task's attempt if its Pod isn't there: none is asked for, a late one is removed."""
-    attempt = open_attempt(course.status)
-    if not attempt or question.sighting(attempt.pod_name):
+def _by_run(course: Course, question: Question) -> Course:
+    """Obey what was asked of the whole run: a drain, or a retry that this task has not had yet."""
+    run, phase = question.snapshot.run, course.status.phase
+    if not run or phase in FINAL_PHASES:
         return course
-    outcome = Outcome(ResultClass.CANCELLED, AttemptReason.CANCELLED, text, None, question.now, None)
+    if run.drained and phase not in RETRIABLE_PHASES and not open_attempt(course.status):
+        text = "Its run is being drained."
+        return settled(course.status, TaskPhase.CANCELLED, TaskReason.DRAINED, text, question.now)
+    asked, ended = latest_of(run.status.requests, CommandVerb.RETRY), course.status.completion_time
+    due = asked and ended and ended <= asked.time and not asked.effect.startswith(IGNORED)
+    return _afresh(course, question) if due and phase in RETRIABLE_PHASES else course
+
+
+def _without_pod(course: Course, question: Question) -> Course:
+    """Close the attempt of a task that a person ended if its Pod isn't there: a late one is removed."""
+    attempt, how = open_attempt(course.status), _LEFT_BEHIND.get(course.status.phase)
+    if not attempt or not how or question.sighting(attempt.pod_name):
+        return course
+    failed = find(course.status.conditions, ConditionType.FAILED)
+    said = course.standing or Standing(message=failed.message if failed else "")
+    outcome = Outcome(how[0], how[1], said.message, None, question.now, None)
     return replace(course, status=close(course.status, outcome, None))

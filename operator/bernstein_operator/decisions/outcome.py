@@ -115,6 +115,10 @@ def _stopped(stop: str) -> _Verdict:
         case AttemptReason.START_TIMEOUT:
             text = "Its agent container did not start within startTimeoutSeconds."
             return ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text
+        case ResultClass.ABANDONED:
+            return ResultClass.ABANDONED, AttemptReason.ABANDONED, "Stopped: a person gave the task up."
+        case AttemptReason.QUARANTINED:
+            return ResultClass.CANCELLED, AttemptReason.QUARANTINED, "Stopped: its task is in quarantine."
         case AttemptReason.RUN_GONE:
             return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
         case _:

@@ -23,6 +23,12 @@ RUN_GONE_GRACE: Final = timedelta(seconds=60)
 """So long agents of a run that was deleted go on, in case it is applied again at once."""
 OUTLIVE_AGENT: Final = timedelta(seconds=10)
 """So long after its agent a Pod may go on: kubelets report the Pod's end a moment after the container's."""
+_STOPS: Final[dict[TaskPhase, str]] = {
+    TaskPhase.CANCELLED: AttemptReason.CANCELLED,
+    TaskPhase.ABANDONED: ResultClass.ABANDONED,
+    TaskPhase.QUARANTINED: AttemptReason.QUARANTINED,
+}
+"""Phases that a person can put a task into while its agent works, and what its Pod is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,8 @@ def keep_limits(
         return _urge(pod, now=now)
     limit = limit_of(pod, task, now=now)
     gone_at = snapshot.run_gone_since + RUN_GONE_GRACE if snapshot.run_gone_since else None
-    if status.phase is TaskPhase.CANCELLED:
-        return Ending((StopPod(pod, AttemptReason.CANCELLED),))
+    if status.phase in _STOPS:
+        return Ending((StopPod(pod, _STOPS[status.phase]),))
     if gone_at and now >= gone_at:
         return Ending((StopPod(pod, AttemptReason.RUN_GONE),))
     if limit.started and now >= limit.at:
