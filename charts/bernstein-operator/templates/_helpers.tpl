@@ -50,7 +50,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   verbs: [get, list, watch]
 - apiGroups: [bernstein.run]
   resources: [agenttasks]
-  verbs: [create]
+  verbs: [create, delete]
+# Only for runs whose spec.ttl.deleteRun says so.
+- apiGroups: [bernstein.run]
+  resources: [bernsteinruns]
+  verbs: [delete]
 - apiGroups: [bernstein.run]
   resources: [bernsteinruns/status, agenttasks/status]
   verbs: [patch]

@@ -100,6 +100,10 @@ class RunSnapshot:
         operator_limit: the operator's own limit on any run, if it has one.
         refused: why an inline task could not be created, if so.
         first_admitted: when the first of its tasks got its slot, None if none has.
+        retriable: how many of its tasks a person's retry could give a fresh start.
+        retrying: how many of them are due to take one that was asked of the run.
+        last_retried: when one of its tasks last took a fresh start, None if none has.
+        present: how many of its tasks are still there.
     """
 
     run: RunObject
@@ -111,3 +115,7 @@ class RunSnapshot:
     operator_limit: int | None = None
     refused: str = ""
     first_admitted: datetime | None = None
+    retriable: int = 0
+    retrying: int = 0
+    last_retried: datetime | None = None
+    present: int = 0

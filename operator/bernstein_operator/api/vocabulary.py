@@ -318,7 +318,5 @@ class EventReason(StrEnum):
     """spec.suspend was taken off again."""
     RUN_DRAINING = "RunDraining"
     """A person asked for a run's live agents to finish and for nothing new to start."""
-    RUN_REOPENED = "RunReopened"
-    """A person's retry gave a failed run something to do again."""
     RUN_FINISHED = "RunFinished"
     """A run came to its end; the note gives its phase and the count of tasks by phase."""

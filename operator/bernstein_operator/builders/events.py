@@ -5,17 +5,18 @@ write and its event, the same list is made again, under the same names, and the 
 repeats with 409. Each is one change that has happened, told once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.choices import CommandVerb
 from bernstein_operator.api.conditions import Condition, find
 from bernstein_operator.api.names import API_VERSION, CONTROLLER, event_name
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
-from bernstein_operator.api.task_status import Attempt
+from bernstein_operator.api.task_status import Attempt, Request
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
     ConditionStatus,
@@ -24,6 +25,8 @@ from bernstein_operator.api.vocabulary import (
     RunPhase,
     TaskPhase,
 )
+from bernstein_operator.decisions.abandoning import read_wish
+from bernstein_operator.decisions.requests import IGNORED, ONLY_TRUE
 
 NOTE_LIMIT: Final = 1024
 NORMAL: Final = "Normal"
@@ -62,6 +65,7 @@ def task_notices(task: TaskObject) -> Iterator[Notice]:
         yield from _attempt_notices(attempt)
     yield from _retry_notice(task)
     yield from _end_notices(task)
+    yield from _request_notices(task.status.requests)
 
 
 def run_notices(run: RunObject) -> Iterator[Notice]:
@@ -71,6 +75,10 @@ def run_notices(run: RunObject) -> Iterator[Notice]:
         yield Notice(
             EventReason.RUN_STARTED, status.start_time, "The first task was admitted.", action="Admit"
         )
+    yield from _request_notices(status.requests)
+    if status.drain_requested:
+        note = "Its live agents finish; nothing new starts."
+        yield Notice(EventReason.RUN_DRAINING, status.drain_requested.time, note, action="Drain")
     suspended = find(status.conditions, ConditionType.SUSPENDED)
     if suspended:
         yield _pause_notice(suspended)
@@ -148,9 +156,32 @@ def _end_notices(task: TaskObject) -> Iterator[Notice]:
     if status.phase is TaskPhase.CANCELLED and status.completion_time:
         note = failed.message if failed else ""
         yield Notice(EventReason.CANCELLED, status.completion_time, note, action="Cancel")
+    given_up = status.abandonment
+    if given_up:
+        detail = f": {given_up.detail}" if given_up.detail else "."
+        note = f"Given up by {given_up.actor} as {given_up.reason}{detail}"
+        yield Notice(EventReason.ABANDONED, given_up.time, note, WARNING, action="Abandon")
+    if status.phase is TaskPhase.QUARANTINED and status.completion_time:
+        note = failed.message if failed else ""
+        yield Notice(EventReason.QUARANTINED, status.completion_time, note, WARNING, action="Quarantine")
     if status.phase is TaskPhase.BLOCKED_BY_FAILURE and failed:
         at = failed.last_transition_time
         yield Notice(EventReason.BLOCKED_BY_FAILURE, at, failed.message, WARNING, action="Block")
+
+
+def _request_notices(requests: Iterable[Request]) -> Iterator[Notice]:
+    """Tell what came of what people asked for, where no other event tells it."""
+    for one in requests:
+        asked = f"{one.actor} asked for {one.verb}={one.value!r}. {one.effect}"
+        if one.effect == ONLY_TRUE:
+            yield Notice(EventReason.UNKNOWN_ANNOTATION_VALUE, one.time, asked, WARNING, action="Obey")
+        elif one.effect.startswith(IGNORED):
+            yield Notice(EventReason.CHANGE_IGNORED, one.time, asked, WARNING, action="Obey")
+        elif one.verb is CommandVerb.RETRY:
+            yield Notice(EventReason.RETRY_REQUESTED, one.time, asked, action="Retry")
+        elif one.verb is CommandVerb.ABANDON and not read_wish(one.value).known:
+            note = f"{one.value!r} begins with none of the twelve reasons; it counts as other."
+            yield Notice(EventReason.UNKNOWN_ABANDON_REASON, one.time, note, WARNING, action="Abandon")
 
 
 def _pause_notice(suspended: Condition) -> Notice:

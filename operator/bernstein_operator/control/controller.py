@@ -240,13 +240,16 @@ class Controller:
         free, ask_again = self._holds.allowance(key.namespace, wanted)
         self._world.grant(name, free=free)
         work, due = self._run_write(snapshot, decision)
-        waits = (one for one in (ask_again, due, pause) if one is not None)
+        wake = _seconds_until(decision.wake, clock.now(), None)
+        waits = (one for one in (ask_again, due, pause, wake) if one is not None)
         self._queue.schedule(key, min(waits, default=None))
         return work
 
     def _run_write(self, snapshot: RunSnapshot, decision: RunDecision) -> tuple[_Work | None, float | None]:
         """Return the write that is due now, or in how many seconds it will be."""
         run = snapshot.run
+        if decision.clear:
+            return _Work(Lane.STATUS, self._writer.clear(run, whole=decision.whole)), None
         if not decision.create and not status_patch(run.meta, stored=run.status, wanted=decision.status):
             return None, None
         since = clock.monotonic() - self._run_written.get(run.meta.key, float("-inf"))

@@ -135,6 +135,20 @@ class Writer:
                 made.append(entry.name)
         return tuple(made), failure
 
+    async def clear(self, run: RunObject, *, whole: bool) -> None:
+        """Delete the tasks of a run that has ended, and with ``whole`` the run; their Pods go with them."""
+        roster = self.world.roster(run.meta.key)
+        for task in [one for one in roster.tasks.values() if roster.counts(one.made_by)]:
+            await self._delete(TASKS, task.meta)
+            self.world.drop_task(task.meta)
+        if whole:
+            await self._delete(RUNS, run.meta)
+
+    async def _delete(self, resource: Resource, meta: Metadata) -> None:
+        with suppress(NotFoundError, ConflictError):
+            # ConflictError: another object has the name by now, so this one is gone.
+            await self.api.delete(resource, meta.namespace, meta.name, uid=meta.uid)
+
     # --- Pods -----------------------------------------------------------------------------------------
 
     async def _create_pod(self, task: TaskObject) -> None:

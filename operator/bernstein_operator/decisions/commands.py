@@ -103,6 +103,9 @@ def _retry(course: Course, question: Question, value: str) -> Course:
     if run and run.status.phase in _FINAL_RUNS:
         text = f"{IGNORED}its run is {run.status.phase}, which is final."
         return _recorded(course, question, verb, value, text)
+    if run and run.spec and run.spec.deadline and run.spec.deadline <= question.now:
+        text = f"{IGNORED}its run's deadline has passed; that needs a later one first."
+        return _recorded(course, question, verb, value, text)
     if phase not in RETRIABLE_PHASES or question.snapshot.task.cancelled:
         return _ignored(course, question, verb, value)
     return _afresh(_recorded(course, question, verb, value, "A fresh start."), question)

@@ -61,12 +61,17 @@ class RunDecision:
         urgent: whether the write can't wait for the next of its regular ones.
         create: inline tasks to make.
         free: how many further agents may start now.
+        clear: whether its tasks have been kept for long enough; with ``whole``, the run too.
+        wake: when to look again if nothing happens before.
     """
 
     status: BernsteinRunStatus
     urgent: bool = False
     create: tuple[InlineTask, ...] = ()
     free: int = 0
+    clear: bool = False
+    whole: bool = False
+    wake: datetime | None = None
 
 
 def earliest(moments: Iterable[datetime | None]) -> datetime | None:

@@ -4,7 +4,7 @@ A run is over when none of its tasks can move any more, whatever that means for 
 waits for a task that has no way forward.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -17,11 +17,12 @@ from bernstein_operator.api.run import (
     TaskCounts,
 )
 from bernstein_operator.api.snapshot import RunSnapshot
-from bernstein_operator.api.task_status import CancelRequest
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionType, RunPhase, RunReason, TaskPhase
 from bernstein_operator.decisions.admission import configured_ceiling
 from bernstein_operator.decisions.conditions import Standing, merge, run_conditions, stalled
 from bernstein_operator.decisions.plan import RunDecision
+from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
+from bernstein_operator.decisions.ttl import clear_at
 
 _MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
 _BUSY: Final[dict[str, str]] = {RunReason.AT_CEILING: RunReason.TASKS_ACTIVE}
@@ -44,20 +45,42 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
     if run.spec is None or run.invalid:
         return _invalid(snapshot, now=now)
     ceiling = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=snapshot.operator_limit)
+    snapshot = _reopened(replace(snapshot, run=replace(run, status=heard(snapshot, now=now))))
     create = _missing(run.spec, run.status) if not _closing(snapshot) else ()
     verdict = _verdict(snapshot, run.spec, ceiling=ceiling, more=bool(create))
     status = _status(snapshot, verdict, ceiling=ceiling, now=now)
     starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING)
+    kept_until = clear_at(run.spec, status)
+    expired = kept_until is not None and now >= kept_until and status.phase == run.status.phase
     return RunDecision(
-        status=status,
+        status=status.model_copy(update={"tasks": run.status.tasks}) if expired else status,
         urgent=_told(status) != _told(run.status) or _forgotten(snapshot, status),
         create=create,
         free=max(0, ceiling - snapshot.live) if starts else 0,
+        clear=expired and (snapshot.present > 0 or run.spec.ttl.delete_run),
+        whole=run.spec.ttl.delete_run,
+        wake=None if expired else kept_until,
     )
 
 
+def _reopened(snapshot: RunSnapshot) -> RunSnapshot:
+    """Return the snapshot of a failed run as one that goes on, once a person's retry was seen after its end.
+
+    The retry may be the run's own or one of its tasks'.
+    """
+    status = snapshot.run.status
+    ended, asked = status.completion_time, retry_of(status)
+    if status.phase is not RunPhase.FAILED or not ended:
+        return snapshot
+    if not any(at and at >= ended for at in (asked, snapshot.last_retried)):
+        return snapshot
+    again = status.model_copy(update={"phase": RunPhase.RUNNING, "completion_time": None})
+    return replace(snapshot, run=replace(snapshot.run, status=again))
+
+
 def _closing(snapshot: RunSnapshot) -> bool:
-    return snapshot.run.cancelled or snapshot.run.status.phase in ENDED_RUN_PHASES
+    run = snapshot.run
+    return run.cancelled or run.drained or run.status.phase in ENDED_RUN_PHASES
 
 
 def _missing(spec: BernsteinRunSpec, status: BernsteinRunStatus) -> tuple[InlineTask, ...]:
@@ -70,20 +93,24 @@ def _verdict(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, mor
     stored = snapshot.run.status
     if stored.phase in ENDED_RUN_PHASES:
         return _Verdict(stored.phase, _said_before(stored))
-    if snapshot.run.cancelled:
-        return _cancelled(snapshot)
-    if not more and _is_over(snapshot):
+    if snapshot.run.cancelled or snapshot.run.drained:
+        return _closed_by_a_person(snapshot)
+    over = not more and _is_over(snapshot)
+    if over and not spec.open:
         return _ended(snapshot)
     if spec.suspend:
         text = f"spec.suspend: nothing starts; agents that go on: {snapshot.live}."
         return _Verdict(RunPhase.PAUSED, Standing(RunReason.SUSPENDED, text))
+    if over:
+        text = "spec.open: none of its tasks can move, and it waits for further ones."
+        return _Verdict(RunPhase.RUNNING, Standing(RunReason.OPEN, text))
     started = bool(stored.start_time or snapshot.first_admitted or snapshot.live)
     progress = _progress(snapshot, ceiling=ceiling, more=more)
     return _Verdict(RunPhase.RUNNING if started else RunPhase.PENDING, progress)
 
 
 def _is_over(snapshot: RunSnapshot) -> bool:
-    moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck
+    moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck + snapshot.retrying
     return sum(snapshot.phases.values()) > 0 and moving == 0 and snapshot.live == 0
 
 
@@ -95,12 +122,13 @@ def _ended(snapshot: RunSnapshot) -> _Verdict:
     return _Verdict(RunPhase.FAILED, Standing(RunReason.TASKS_FAILED, f"{text}."))
 
 
-def _cancelled(snapshot: RunSnapshot) -> _Verdict:
+def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING)
+    how, what = ("Cancelled", "are being stopped") if snapshot.run.cancelled else ("Drained", "finish")
     if unsettled or snapshot.live:
-        text = f"Cancelled by annotation; agents that are being stopped: {snapshot.live}."
+        text = f"{how} by annotation; agents that {what}: {snapshot.live}."
         return _Verdict(RunPhase.DRAINING, Standing(RunReason.DRAINING, text))
-    return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, "Cancelled by annotation."))
+    return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, f"{how} by annotation."))
 
 
 def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
@@ -120,17 +148,16 @@ def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
 
 def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: datetime) -> BernsteinRunStatus:
     stored, meta = snapshot.run.status, snapshot.run.meta
-    ended, had_ended = verdict.phase in ENDED_RUN_PHASES, stored.phase in ENDED_RUN_PHASES
+    ended = verdict.phase in ENDED_RUN_PHASES
     suspend = snapshot.run.spec is not None and snapshot.run.spec.suspend
     resumed = find(stored.conditions, ConditionType.SUSPENDED) is not None and not suspend
     wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
-    request = CancelRequest(time=now) if snapshot.run.cancelled and not had_ended else None
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
         "start_time": _started(snapshot, now=now),
         "completion_time": stored.completion_time or (now if ended else None),
-        "cancel_requested": stored.cancel_requested or request,
+        **sticky(snapshot, now=now),
         "concurrency": ConcurrencyStatus(configured=ceiling, effective=ceiling, live=snapshot.live),
         "tasks": _counts(snapshot),
         "conditions": merge(stored.conditions, wanted, generation=meta.generation, now=now),
@@ -166,7 +193,8 @@ def _counts(snapshot: RunSnapshot) -> TaskCounts:
 def _told(status: BernsteinRunStatus) -> tuple[object, ...]:
     """Return the part of a status whose change people wait for; mere counts are written now and then."""
     said = tuple((one.type, one.status, _BUSY.get(one.reason, one.reason)) for one in status.conditions)
-    return status.phase, status.start_time, status.observed_generation, status.cancel_requested, said
+    asked = status.cancel_requested, status.drain_requested, status.requests
+    return status.phase, status.start_time, status.observed_generation, asked, said
 
 
 def _forgotten(snapshot: RunSnapshot, status: BernsteinRunStatus) -> bool:

@@ -11,10 +11,13 @@ from datetime import datetime
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
+from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
 from bernstein_operator.decisions.naming import dependency, is_stuck, needs, owner, unmet
+from bernstein_operator.decisions.run_commands import retry_of
 
 
 class Roster:
@@ -29,11 +32,13 @@ class Roster:
         self.gone_since: datetime | None = None
         self.refused = ""
         self.first_admitted: datetime | None = None
+        self.last_retried: datetime | None = None
         self._by_name: dict[str, dict[str, TaskObject]] = {}
         self._dependents: dict[str, set[str]] = {}
         self._phases: Counter[tuple[str, TaskPhase]] = Counter()
         self._departed: Counter[TaskPhase] = Counter()
         self._stuck: dict[str, str] = {}
+        self._retriable: dict[str, str] = {}
         self._held: dict[str, tuple[int, str]] = {}
 
     @property
@@ -50,6 +55,11 @@ class Roster:
         return self._departed.total()
 
     @property
+    def present(self) -> int:
+        """How many of the run's tasks are still there."""
+        return sum(count for (maker, _), count in self._phases.items() if self.counts(maker))
+
+    @property
     def stuck(self) -> int:
         """How many tasks are invalid and so can't move.
 
@@ -60,6 +70,18 @@ class Roster:
         phases = self.phases
         others = phases[TaskPhase.PENDING] + phases[TaskPhase.RUNNING] - len(told)
         return len(told) if others else self._still_stuck(told)
+
+    @property
+    def retriable(self) -> int:
+        """How many tasks a person's retry could give a fresh start."""
+        return sum(self.counts(maker) for maker in self._retriable.values())
+
+    def retrying(self, asked: datetime | None) -> int:
+        """Return how many tasks are due to obey a retry that was asked of the run at ``asked``."""
+        if not asked:
+            return 0
+        failed = [self.tasks[uid].status for uid, maker in self._retriable.items() if self.counts(maker)]
+        return sum(one.completion_time is not None and one.completion_time <= asked for one in failed)
 
     @property
     def live(self) -> int:
@@ -78,7 +100,8 @@ class Roster:
         """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
         self.run, self.gone_since = run, None
         if uid != self.run_uid:
-            self.run_uid, self.refused, self.first_admitted = uid, "", None
+            self.run_uid, self.refused = uid, ""
+            self.first_admitted = self.last_retried = None
             self._departed.clear()
 
     def counts(self, maker: str) -> bool:
@@ -105,10 +128,18 @@ class Roster:
         self._phases[task.made_by, task.status.phase] += 1
         if is_stuck(task):
             self._stuck[task.meta.uid] = task.made_by
-        admitted = task.status.first_admitted_time
-        if admitted and self.counts(task.made_by):
-            self.first_admitted = min(admitted, self.first_admitted or admitted)
+        if task.status.phase in RETRIABLE_PHASES:
+            self._retriable[task.meta.uid] = task.made_by
+        if self.counts(task.made_by):
+            self._remember_moments(task.status)
         return before is None or _matters(before) != _matters(task)
+
+    def _remember_moments(self, status: AgentTaskStatus) -> None:
+        admitted, retried = status.first_admitted_time, status.retried_time
+        if admitted:
+            self.first_admitted = min(admitted, self.first_admitted or admitted)
+        if retried:
+            self.last_retried = max(retried, self.last_retried or retried)
 
     def remove(self, task: TaskObject, *, counts: bool) -> None:
         """Take a deleted task out; if it ``counts``, then as succeeded where it had, else as cancelled."""
@@ -197,6 +228,7 @@ class Roster:
             self._dependents[need].discard(uid)
         self._phases[task.made_by, task.status.phase] -= 1
         self._stuck.pop(uid, None)
+        self._retriable.pop(uid, None)
 
 
 def _matters(task: TaskObject) -> tuple[object, ...]:
@@ -208,4 +240,5 @@ def concerns_tasks(run: RunObject) -> tuple[object, ...]:
     """Return what of a run its tasks' decisions rest on."""
     spec = run.spec
     told = spec and (spec.suspend, spec.task_defaults, spec.repository)
-    return run.meta.uid, run.status.phase, run.cancelled, told
+    asked = run.cancelled, run.drained, retry_of(run.status)
+    return run.meta.uid, run.status.phase, asked, told

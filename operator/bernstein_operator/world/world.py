@@ -17,6 +17,7 @@ from bernstein_operator.api.snapshot import Refusal, RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.decisions.run_commands import retry_of
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.pods import PodStore
@@ -139,6 +140,10 @@ class World:
             operator_limit=self._operator_limit,
             refused=roster.refused,
             first_admitted=roster.first_admitted,
+            retriable=roster.retriable,
+            retrying=roster.retrying(retry_of(run.status)),
+            last_retried=roster.last_retried,
+            present=roster.present,
         )
 
     # --- our own kinds --------------------------------------------------------------------------------
