@@ -154,12 +154,20 @@ def _events_page() -> Iterator[str]:
     yield from _table(("reason", "about", "type", "action", "when"), rows)
 
 
+_ABOUT = {
+    "run_notices": "BernsteinRun",
+    "_pause_notice": "BernsteinRun",
+    "_request_notices": "AgentTask, BernsteinRun",
+}
+"""What the events of a function are about; all others are about tasks."""
+
+
 def _notice_calls() -> Iterator[tuple[vocabulary.EventReason, ast.Call, str]]:
     """Yield each kind of event with the call that makes it and the kind of object that it is about."""
     for function in _tree(events).body:
         if not isinstance(function, ast.FunctionDef):
             continue
-        about = "BernsteinRun" if function.name in ("run_notices", "_pause_notice") else "AgentTask"
+        about = _ABOUT.get(function.name, "AgentTask")
         for node in ast.walk(function):
             match node:
                 case ast.Call(func=ast.Name(id="Notice"), args=[ast.Attribute(attr=member), *_]):
