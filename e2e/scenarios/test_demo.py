@@ -3,9 +3,9 @@
 import subprocess
 import sys
 
-from e2e.demo import MERGED, NAMESPACE, PARTS, RUN
+from e2e.demo import BEHIND, GIVEN_UP, LATE, LIMITS, MERGED, NAMESPACE, PARTS, RUN
 from e2e.images import ROOT
-from tests.support.kube import Kube
+from tests.support.kube import Kube, Manifest
 from tests.support.tasks import result_classes
 
 
@@ -19,11 +19,23 @@ def test_the_demo_succeeds_and_shows_it(cluster_kube: Kube) -> None:
         assert f"{prefix}/{MERGED} holds " in demo.stdout
         assert f"of {prefix}/{part}" in demo.stdout
     kube = cluster_kube.within(NAMESPACE)
-    tasks = {task["spec"]["name"]: result_classes(task) for task in kube.items("agenttasks")}
+    found = {run: _tasks(kube, run) for run in (RUN, LIMITS)}
     kube.close()
+    tasks = {name: result_classes(task) for name, task in found[RUN].items()}
     assert len(tasks) >= 8
     assert tasks["parser"] == ["agent", "success"]
     assert tasks["evaluator"] == ["deadline", "success"]
     assert [classes for name, classes in tasks.items() if name not in PARTS] == [["success"]] * (
         len(tasks) - 2
     )
+    limited = found[LIMITS]
+    assert {limited[name]["status"]["phase"] for name in BEHIND} == {"BlockedByAbandon"}
+    assert limited[GIVEN_UP]["status"]["abandonment"]["reason"] == "insufficient_context"
+    assert result_classes(limited[LATE]) == ["deadline", "success"]
+    assert [one["model"] for one in limited[LATE]["status"]["attempts"]] == ["small", "large"]
+    assert '"reason":"insufficient_context"' in demo.stdout.replace(" ", "")
+
+
+def _tasks(kube: Kube, run: str) -> dict[str, Manifest]:
+    found = kube.items("agenttasks", labels=f"bernstein.run/run={run}")
+    return {task["spec"]["name"]: task for task in found}

@@ -9,17 +9,20 @@ import yaml
 from bernstein_agent.script.parser import parse_script
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BernsteinRunSpec
-from e2e.demo import EXAMPLE_IMAGE, EXAMPLES, MERGED, PARTS
+from e2e.demo import BEHIND, EXAMPLE_IMAGE, EXAMPLES, GIVEN_UP, LATE, LIMITS, MERGED, PARTS, RUN
 from e2e.images import ROOT
 from tests.chart.conftest import CHART
+
+
+def load(example: str) -> tuple[AgentProfileSpec, BernsteinRunSpec]:
+    profile, run = yaml.safe_load_all((EXAMPLES / f"{example}.yaml").read_text())
+    return AgentProfileSpec.model_validate(profile["spec"]), BernsteinRunSpec.model_validate(run["spec"])
 
 
 @pytest.fixture(scope="module")
 def run() -> BernsteinRunSpec:
     """Return the quickstart's run."""
-    profile, run = yaml.safe_load_all((EXAMPLES / "quickstart.yaml").read_text())
-    assert AgentProfileSpec.model_validate(profile["spec"]).adapter == "script"
-    return BernsteinRunSpec.model_validate(run["spec"])
+    return load(RUN)[1]
 
 
 def test_the_quickstart_has_more_tasks_than_slots(run: BernsteinRunSpec) -> None:
@@ -27,8 +30,20 @@ def test_the_quickstart_has_more_tasks_than_slots(run: BernsteinRunSpec) -> None
     assert len(run.tasks) >= 8
 
 
-def test_every_prompt_of_the_quickstart_can_be_played(run: BernsteinRunSpec) -> None:
+@pytest.mark.parametrize("example", [RUN, LIMITS])
+def test_every_prompt_can_be_played(example: str) -> None:
+    profile, run = load(example)
+    assert profile.adapter == "script"
     assert all(parse_script(task.prompt) for task in run.tasks)
+
+
+def test_the_limits_are_met_by_the_tasks_that_the_demo_looks_at() -> None:
+    profile, run = load(LIMITS)
+    tasks = {task.name: task for task in run.tasks}
+    assert set(tasks) == {GIVEN_UP, *BEHIND, LATE}
+    assert tasks[BEHIND[0]].depends_on == (GIVEN_UP,)
+    assert tasks[BEHIND[1]].depends_on == (BEHIND[0],)
+    assert f"when model!={profile.models[-1].name}: hang" in tasks[LATE].prompt
 
 
 def test_the_merged_task_checks_that_both_parts_are_there(run: BernsteinRunSpec) -> None:
