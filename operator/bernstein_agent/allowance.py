@@ -23,6 +23,9 @@ CHILD_STOP_SECONDS: Final = 3.0
 CHILD_TIMEOUT_SECONDS: Final = 5.0
 """How long a program may take to stop when its time is over."""
 
+FAREWELL_SECONDS: Final = 5.0
+"""How long a program that gave its task up may take to end by itself."""
+
 
 @dataclass(slots=True)
 class StopRequest:

@@ -1,7 +1,8 @@
 """Running the agent's program: start it, follow what it prints, end it in time.
 
 Its output goes line by line to the container's log and to the adapter. Reading happens in threads of its
-own, because a program whose output nobody reads stops at a full pipe, also while it is being stopped.
+own, because a program whose output nobody reads stops at a full pipe, also while it is being stopped. A
+program that gave its task up gets a moment to end by itself.
 """
 
 import subprocess
@@ -13,10 +14,11 @@ from pathlib import Path
 from typing import IO, Final
 
 from bernstein_agent.adapters.base import Adapter
-from bernstein_agent.allowance import Allowance
+from bernstein_agent.allowance import FAREWELL_SECONDS, Allowance
 from bernstein_agent.console import Console
-from bernstein_agent.contract import ContractError, Reason
+from bernstein_agent.contract import Abandonment, ContractError, Reason
 from bernstein_agent.failure import contract_error
+from bernstein_agent.mailbox import Mailbox
 from bernstein_agent.observation import Observation
 from bernstein_agent.processes import Supervisor
 
@@ -35,10 +37,31 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChildEnd:
-    """How a program ended; ``exit_code`` is 128 + N after signal N, as a shell has it."""
+    """How a program ended.
+
+    Attributes:
+        exit_code: 128 + N after signal N, as a shell has it.
+        gave_up: what it said before its end, or before its stop began, of giving its task up.
+    """
 
     cause: Cause
     exit_code: int
+    gave_up: Abandonment | None = None
+
+
+@dataclass(slots=True)
+class _Patience:
+    """Until when a program may run: until its work's time is over, or its farewell's once it gave up."""
+
+    allowance: Allowance
+    mailbox: Mailbox
+    gave_up_at: float | None = None
+
+    def __call__(self) -> float:
+        if self.gave_up_at is None and self.mailbox.read():
+            self.gave_up_at = self.allowance.now()
+        work = self.allowance.work()
+        return work if self.gave_up_at is None else min(work, self.gave_up_at + FAREWELL_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +73,14 @@ class Child:
         cwd: where it runs.
         env: its whole environment.
         prompt_file: what it gets on its standard input.
+        mailbox: where it may say that it gives its task up.
     """
 
     argv: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str]
     prompt_file: Path
+    mailbox: Mailbox
 
     def run(
         self,
@@ -76,16 +101,17 @@ class Child:
             _pump(process.stdout, lambda line: _follow(line, adapter=adapter, console=console, seen=seen)),
             _pump(process.stderr, lambda line: _show(line, console=console, seen=seen)),
         ]
-        ended = supervisor.wait(process, allowance.work)
+        ended = supervisor.wait(process, _Patience(allowance, self.mailbox))
+        gave_up = self.mailbox.read()
         cause = Cause.ITSELF if ended else _why(allowance)
         if ended:
             supervisor.kill(process)
         else:
-            console.note(f"stopping the agent ({cause})")
+            console.note(f"stopping the agent ({'it gave up' if gave_up else cause})")
             supervisor.end(process, allowance)
         for pump in pumps:
             pump.join(_DRAIN_SECONDS)
-        return ChildEnd(cause, _shell_code(process.returncode))
+        return ChildEnd(cause, _shell_code(process.returncode), gave_up)
 
     def _start(self, supervisor: Supervisor) -> "subprocess.Popen[bytes]":
         try:

@@ -1,8 +1,8 @@
-"""The command line: run an attempt, copy this program, be a scripted agent, say a version.
+"""The command line: run an attempt, give its task up, copy this program, be a scripted agent, say a version.
 
 ``run`` always leaves a result, also where the envelope can't be read, because a Pod that ends without a word
 makes people guess. Its exit code says the same in short: 0 success, 64 to 78 (sysexits) that no retry can
-help, 1 everything else.
+help, 1 everything else. ``abandon`` is for the agent's program that a runner started.
 """
 
 import argparse
@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Final
 
 import bernstein_agent
+from bernstein_agent.allowance import FAREWELL_SECONDS
 from bernstein_agent.build import build_zipapp
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
+    Abandonment,
+    AbandonReason,
     ContractError,
     Envelope,
     Reason,
@@ -30,6 +33,7 @@ from bernstein_agent.contract import (
     parse_envelope,
 )
 from bernstein_agent.failure import EX_NOINPUT, AttemptError, Verdict, contract_error
+from bernstein_agent.mailbox import ABANDON_FILE, leave
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.redaction import Redactor
 from bernstein_agent.runner import Place, run_envelope
@@ -39,6 +43,7 @@ from bernstein_agent.zipped import ARCHIVE_NAME, archive
 POD_NAME: Final = "BERNSTEIN_POD_NAME"
 """Variable that holds the Pod's name; an envelope that was meant for another Pod is refused."""
 
+_USAGE: Final = 2
 _ATTEMPT_OF_POD: Final = re.compile(r"-a([1-9][0-9]{0,5})$")
 
 
@@ -48,6 +53,8 @@ def main(arguments: Sequence[str]) -> int:
     match options.verb:
         case "run":
             return _run(options, os.environ)
+        case "abandon":
+            return _abandon(Abandonment.told(options.reason, " ".join(options.detail)), os.environ)
         case "copy":
             return _copy(options.destination)
         case "script-agent":
@@ -68,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--git-timeout-seconds", type=float, default=600.0, help="for one exchange with the server"
     )
+    abandon = verbs.add_parser("abandon", help="give the task up, as the agent's program inside a runner")
+    abandon.add_argument("reason", help=f"one of {', '.join(AbandonReason)}")
+    abandon.add_argument("detail", nargs="*", help="what there is to say about it")
     copy = verbs.add_parser("copy", help="copy this program")
     copy.add_argument("destination", type=Path, help=f"a file, or a directory to put {ARCHIVE_NAME} into")
     verbs.add_parser("script-agent", help="do what the script in the prompt says")
@@ -95,7 +105,7 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     now = datetime.now(UTC)  # noqa: TID251 - read once; everything else is measured on the monotonic clock
     result = run_envelope(text or "", envelope, place, supervisor=supervisor, console=console, now=now)
     _write(result, options.termination_log, console)
-    return Verdict(result.result_class, Reason(result.reason), result.message).exit_code
+    return Verdict(result.result_class, result.reason, result.message).exit_code
 
 
 def _read(path: Path) -> str | None:
@@ -153,6 +163,22 @@ def _write(result: Result, path: Path, console: Console) -> None:
         path.write_text(result.to_termination_message(), encoding="utf-8")
     except OSError as error:
         console.note(f"the result can't be written: {error}")
+
+
+def _abandon(abandonment: Abandonment, environ: Mapping[str, str]) -> int:
+    """Tell the runner; return 2 where there is none."""
+    letter = environ.get(ABANDON_FILE)
+    if not letter:
+        sys.stderr.write(f"bernstein-agent: no runner to tell: {ABANDON_FILE} is not set\n")
+        return _USAGE
+    try:
+        first = leave(Path(letter), abandonment)
+    except OSError as error:
+        sys.stderr.write(f"bernstein-agent: the runner can't be told: {error}\n")
+        return _USAGE
+    word = f"the task is given up ({abandonment.reason})" if first else "the task was given up before"
+    sys.stdout.write(f"bernstein-agent: {word}; end now, or be stopped in {FAREWELL_SECONDS:g} s\n")
+    return 0
 
 
 def _copy(destination: Path) -> int:

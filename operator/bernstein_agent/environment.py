@@ -11,21 +11,31 @@ from pathlib import Path
 from typing import Final
 
 from bernstein_agent.contract import Payload
+from bernstein_agent.mailbox import ABANDON_FILE, Mailbox
 
 HIDDEN_PREFIXES: Final = ("BERNSTEIN_", "KUBERNETES_")
 """Variables of the operator's and Kubernetes' own."""
 
 PROMPT_FILE: Final = "BERNSTEIN_PROMPT_FILE"
+ATTEMPT: Final = "BERNSTEIN_ATTEMPT"
+MODEL: Final = "BERNSTEIN_MODEL"
+EFFORT: Final = "BERNSTEIN_EFFORT"
 
 _DEFAULTS: Final = {"PATH": os.defpath, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
 
 
 def child_environment(
-    environ: Mapping[str, str], *, payload: Payload, home: Path, prompt_file: Path
+    environ: Mapping[str, str], *, payload: Payload, home: Path, prompt_file: Path, mailbox: Mailbox
 ) -> dict[str, str]:
     """Return what the program of ``payload`` sees, made from the container's ``environ``."""
     profile = {name: value for name, value in environ.items() if not name.startswith(HIDDEN_PREFIXES)}
-    return {**_DEFAULTS, **profile, "HOME": str(home), **_facts(payload, prompt_file)}
+    given = {**_DEFAULTS, **profile}
+    own = {
+        "PATH": f"{mailbox.programs}{os.pathsep}{given['PATH']}",
+        "HOME": str(home),
+        ABANDON_FILE: str(mailbox.letter),
+    }
+    return {**given, **own, **_facts(payload, prompt_file)}
 
 
 def _facts(payload: Payload, prompt_file: Path) -> dict[str, str]:
@@ -34,6 +44,9 @@ def _facts(payload: Payload, prompt_file: Path) -> dict[str, str]:
         "BERNSTEIN_RUN": payload.run,
         "BERNSTEIN_TASK": payload.task,
         "BERNSTEIN_ROLE": payload.role,
-        "BERNSTEIN_ATTEMPT": str(payload.attempt),
+        ATTEMPT: str(payload.attempt),
+        MODEL: payload.model,
+        EFFORT: payload.effort,
+        "BERNSTEIN_BRANCH": payload.repository.branch if payload.repository else None,
     }
-    return {**facts, "BERNSTEIN_BRANCH": payload.repository.branch} if payload.repository else facts
+    return {name: value for name, value in facts.items() if value is not None}

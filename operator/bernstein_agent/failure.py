@@ -4,10 +4,11 @@ Cloning, merging, starting and pushing each have their own ways to go wrong. The
 result's class, reason and message. So every step raises this, and only the runner catches it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bernstein_agent.contract import Reason, ResultClass
+from bernstein_agent.contract import Abandonment, Reason, ResultClass
 
 EX_DATAERR: Final = 65
 EX_NOINPUT: Final = 66
@@ -18,11 +19,19 @@ EX_CONFIG: Final = 78
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an attempt's end counts as."""
+    """What an attempt's end counts as.
+
+    Attributes:
+        reason: one of ``Reason``, or an adapter's own.
+        abandonment: why the agent gave the task up, if it did.
+        retry_after_seconds: how long a provider asks to wait, if one does.
+    """
 
     result_class: ResultClass
-    reason: Reason
+    reason: str
     message: str
+    abandonment: Abandonment | None = None
+    retry_after_seconds: int | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -39,7 +48,7 @@ class Verdict:
         return _SYSEXITS.get(self.reason, EX_CONFIG)
 
 
-_SYSEXITS: Final = {
+_SYSEXITS: Final[Mapping[str, int]] = {
     Reason.INVALID_ENVELOPE: EX_DATAERR,
     Reason.GIT_MISSING: EX_UNAVAILABLE,
     Reason.ACCESS_DENIED: EX_NOPERM,

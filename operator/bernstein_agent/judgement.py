@@ -1,19 +1,18 @@
 """What the end of an agent's program counts as, before its commits are looked at.
 
-A pure table. The order matters: a program that was stopped can't know why, and one that says why it failed
-knows better than its exit code.
+A pure table. The order matters: giving up is the agent's own decision, whatever comes after it; a program
+that was stopped can't know why; and one that says why it failed knows better than its exit code.
 """
 
 from typing import Final
 
-from bernstein_agent.adapters.base import GaveUp, RateLimited
 from bernstein_agent.child import Cause, ChildEnd
-from bernstein_agent.contract import Reason, ResultClass
+from bernstein_agent.contract import Abandonment, Reason, ResultClass
 from bernstein_agent.failure import Verdict
 from bernstein_agent.observation import Observation
 
 _KILLED: Final = 137
-_LAST_LINE: Final = 200
+_QUOTED: Final = 200
 
 TERMINATED: Final = Verdict(
     ResultClass.DISRUPTION, Reason.TERMINATED, "the Pod was asked to stop before the agent was done"
@@ -35,6 +34,8 @@ def judge(end: ChildEnd, seen: Observation, *, out_of_memory: bool, seconds: flo
 
     ``seconds`` is the time that the attempt had.
     """
+    if end.gave_up:
+        return _abandoned(end.gave_up)
     match end.cause:
         case Cause.STOP:
             return TERMINATED
@@ -45,26 +46,20 @@ def judge(end: ChildEnd, seen: Observation, *, out_of_memory: bool, seconds: flo
 
 
 def _by_itself(code: int, seen: Observation, *, out_of_memory: bool) -> Verdict:
-    if seen.gave_up:
-        return Verdict(ResultClass.ABANDONED, Reason.ABANDONED, _given_up(seen.gave_up))
     if code == 0:
         return Verdict(ResultClass.SUCCESS, Reason.COMPLETED, "the agent ended well")
     if out_of_memory:
         text = "the kernel killed a process of the agent: the container's memory was used up"
         return Verdict(ResultClass.OOM, Reason.OOM_KILLED, text)
-    if seen.rate_limited:
-        return Verdict(ResultClass.CAPACITY, Reason.RATE_LIMITED, _limited(seen.rate_limited))
+    if seen.failed:
+        return seen.failed
     if code == _KILLED:
         return Verdict(ResultClass.TRANSIENT, Reason.KILLED, "the agent was killed from outside")
-    told = f": {seen.last_line[:_LAST_LINE]}" if seen.last_line else ""
+    told = f": {seen.last_line[:_QUOTED]}" if seen.last_line else ""
     return Verdict(ResultClass.AGENT, Reason.NON_ZERO_EXIT, f"the agent exited with code {code}{told}")
 
 
-def _given_up(gave_up: GaveUp) -> str:
-    return f"{gave_up.reason}: {gave_up.detail}" if gave_up.detail else gave_up.reason
-
-
-def _limited(limit: RateLimited) -> str:
-    after = limit.retry_after_seconds
-    wait = "" if after is None else f"; it asks to wait {after} s"
-    return f"a provider's rate limit ended the agent{wait}"
+def _abandoned(why: Abandonment) -> Verdict:
+    head = why.detail.partition("\n")[0][:_QUOTED]
+    text = f"{why.reason}: {head}" if head else str(why.reason)
+    return Verdict(ResultClass.ABANDONED, Reason.ABANDONED, text, abandonment=why)

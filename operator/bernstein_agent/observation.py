@@ -9,8 +9,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from bernstein_agent.adapters.base import GaveUp, RateLimited, Said, Signal, Spent
+from bernstein_agent.adapters.base import Failed, Said, Signal, Spent
 from bernstein_agent.contract import Usage
+from bernstein_agent.failure import Verdict
 
 TAIL_BYTES: Final = 2048
 """How much of its last output stands in for a summary that it didn't give."""
@@ -23,8 +24,7 @@ class Observation:
     """The signals of one program, and the tail of its text."""
 
     usage: Usage = field(default_factory=Usage)
-    gave_up: GaveUp | None = None
-    rate_limited: RateLimited | None = None
+    failed: Verdict | None = None
     said: str = ""
     _lines: deque[str] = field(default_factory=deque)
     _size: int = 0
@@ -36,10 +36,8 @@ class Observation:
             match signal:
                 case Spent(usage):
                     self.usage = _highest(self.usage, usage)
-                case GaveUp():
-                    self.gave_up = signal
-                case RateLimited():
-                    self.rate_limited = signal
+                case Failed(verdict):
+                    self.failed = verdict
                 case Said(text):
                     self.said = text
 

@@ -1,12 +1,19 @@
 """The prompt that an agent's program gets: the frame it works in, then the goal, its role, its task.
 
-A program that knows nothing of the frame pushes by itself, waits for answers that never come, or leaves its
-work uncommitted. And a retry that isn't told how the last attempt ended repeats it.
+A program that knows nothing of the frame pushes by itself, waits for answers that never come, leaves its work
+uncommitted, or pretends that it was done. And a retry that isn't told how the last attempt ended repeats it.
 """
 
 from collections.abc import Iterator
 
-from bernstein_agent.contract import Payload, PreviousAttempt, Repository, ResultClass
+from bernstein_agent.contract import (
+    ABANDON_CATEGORIES,
+    AbandonCategory,
+    Payload,
+    PreviousAttempt,
+    Repository,
+    ResultClass,
+)
 
 _ALONE = """\
 You work alone in a container. Nobody reads along and nobody answers questions: decide by yourself, and end
@@ -17,6 +24,15 @@ The current directory is a git clone with branch {branch} checked out. Commit yo
 only commits count, and without one the task has failed. Don't push; your commits are pushed for you."""
 
 _EMPTY = "The current directory is empty and yours. There is no repository; nothing is pushed anywhere."
+
+_GIVING_UP = """\
+If the task can't be done, or shouldn't, don't leave it half done and don't pretend: run the command
+
+    bernstein-agent abandon REASON "what there is to say about it"
+
+and end the program. The task then counts as given up, never as done. REASON is the most precise of these:
+
+{reasons}"""
 
 _DEADLINE = "The previous attempt was stopped on its deadline, not for an error in its code."
 _FAILED = "The previous attempt failed ({result_class})."
@@ -46,6 +62,13 @@ def _frame(payload: Payload) -> Iterator[str]:
     if payload.dependencies:
         names = ", ".join(dependency.name for dependency in payload.dependencies)
         yield f"The work of these tasks is merged into the clone: {names}."
+    yield _GIVING_UP.format(reasons="\n".join(_reasons()))
+
+
+def _reasons() -> Iterator[str]:
+    for category in AbandonCategory:
+        words = [reason for reason, of in ABANDON_CATEGORIES.items() if of is category]
+        yield f"- {category}: {', '.join(words)}"
 
 
 def _workspace(repository: Repository | None) -> str:

@@ -6,7 +6,7 @@ result.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from bernstein_agent.allowance import Allowance
 from bernstein_agent.child import Child, ChildEnd
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
+    Abandonment,
     Envelope,
     Reason,
     Repository,
@@ -29,12 +30,15 @@ from bernstein_agent.environment import child_environment
 from bernstein_agent.failure import AttemptError, StepTimeoutError, Verdict, transient_error
 from bernstein_agent.git import Git, GitError, explain
 from bernstein_agent.judgement import TERMINATED, deadline_verdict, judge
+from bernstein_agent.mailbox import Mailbox
 from bernstein_agent.memory import oom_kills
 from bernstein_agent.observation import Observation
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.prompt import compile_prompt
 from bernstein_agent.publish import leftovers, own_head, push, rescue
+from bernstein_agent.redaction import Redactor
 from bernstein_agent.workspace import Start, prepare, write_identity
+from bernstein_agent.zipped import own_command
 
 _RESCUE_MESSAGE: Final = "Unfinished work of {task}, attempt {attempt}\n\n{message}\n"
 
@@ -64,6 +68,11 @@ class Place:
     def prompt_file(self) -> Path:
         """Outside of the clone, so that no agent commits it."""
         return self.workspace / "prompt.md"
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """Where the agent's program may say that it gives its task up."""
+        return Mailbox(self.workspace / ".runner")
 
 
 @dataclass(slots=True)
@@ -132,7 +141,9 @@ class Attempt:
         adapter = adapter_for(self._payload.adapter)
         argv = adapter.launch(Job(self._payload, self._place.prompt_file))
         self._prepare()
-        child = Child(argv, self._place.clone, self._environment(), self._place.prompt_file)
+        child = Child(
+            argv, self._place.clone, self._environment(), self._place.prompt_file, self._place.mailbox
+        )
         self._console.note("starting the agent")
         kills = oom_kills()
         self._progress.end = child.run(
@@ -165,12 +176,17 @@ class Attempt:
                 self._git, payload.repository, payload.dependencies, self._allowance
             )
             self._console.note(f"starting from {self._progress.start.head}")
+        place.mailbox.open(own_command())
         place.prompt_file.write_text(compile_prompt(payload), encoding="utf-8")
 
     def _environment(self) -> dict[str, str]:
         place = self._place
         return child_environment(
-            place.environ, payload=self._payload, home=place.home, prompt_file=place.prompt_file
+            place.environ,
+            payload=self._payload,
+            home=place.home,
+            prompt_file=place.prompt_file,
+            mailbox=place.mailbox,
         )
 
     def _published(self, repository: Repository, start: Start) -> Verdict:
@@ -251,6 +267,8 @@ class Attempt:
             usage=progress.seen.usage,
             summary=redact(progress.seen.summary),
             message=redact(verdict.message),
+            abandonment=_redacted(verdict.abandonment, redact),
+            retry_after_seconds=verdict.retry_after_seconds,
             digest=digest,
         )
 
@@ -275,4 +293,8 @@ def run_envelope(
 
 
 def _with(verdict: Verdict, addition: str) -> Verdict:
-    return Verdict(verdict.result_class, verdict.reason, f"{verdict.message}; {addition}")
+    return replace(verdict, message=f"{verdict.message}; {addition}")
+
+
+def _redacted(abandonment: Abandonment | None, redact: Redactor) -> Abandonment | None:
+    return abandonment and replace(abandonment, detail=redact(abandonment.detail))

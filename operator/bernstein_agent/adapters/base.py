@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from bernstein_agent.contract import Payload, Usage
+from bernstein_agent.failure import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +28,10 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class GaveUp:
-    """The program says that the task can't be done, and why."""
+class Failed:
+    """The program says why it can't go on; it counts if the program then does fail."""
 
-    reason: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RateLimited:
-    """A provider refused to serve the program for now."""
-
-    retry_after_seconds: int | None = None
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +41,7 @@ class Said:
     text: str
 
 
-Signal: TypeAlias = Spent | GaveUp | RateLimited | Said
+Signal: TypeAlias = Spent | Failed | Said
 
 
 class Adapter(Protocol):

@@ -5,16 +5,16 @@ a program of its own, started like any other, that reports in JSON lines like a 
 """
 
 import json
-from typing import Final
 
-from bernstein_agent.adapters.base import GaveUp, Job, RateLimited, Said, Signal, Spent
-from bernstein_agent.contract import ContractError, Reason, parse_usage
-from bernstein_agent.failure import contract_error
+from bernstein_agent.adapters.base import Failed, Job, Said, Signal, Spent
+from bernstein_agent.contract import Reason, ResultClass, parse_usage
+from bernstein_agent.contract.reader import Reader
+from bernstein_agent.contract.result import REASON_PATTERN, retry_after
+from bernstein_agent.failure import Verdict, contract_error
 from bernstein_agent.script import lines
+from bernstein_agent.script.directives import FAILURES
 from bernstein_agent.script.parser import ScriptError, parse_script
 from bernstein_agent.zipped import own_command
-
-_LARGEST_WAIT: Final = 86_400
 
 
 class ScriptAdapter:
@@ -43,19 +43,30 @@ def _signal(fields: dict[str, object]) -> Signal | None:
     match fields:
         case {"type": lines.USAGE, **rest}:
             return Spent(parse_usage(rest))
-        case {"type": lines.ABANDON, "reason": str(reason), "detail": str(detail)}:
-            return GaveUp(reason, detail)
         case {"type": lines.SUMMARY, "text": str(text)}:
             return Said(text)
         case {"type": lines.RATE_LIMIT}:
-            return RateLimited(_seconds(fields.get("retryAfterSeconds")))
+            return Failed(_limited(Reader(fields)))
+        case {"type": lines.FAILURE}:
+            return Failed(_failure(Reader(fields)))
         case _:
             return None
 
 
-def _seconds(value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST_WAIT:
-        raise ContractError("retryAfterSeconds", f"{value!r} is no number of seconds up to {_LARGEST_WAIT}")
-    return value
+def _limited(report: Reader) -> Verdict:
+    after = _wait(report)
+    wait = "" if after is None else f"; it asks to wait {after} s"
+    text = f"a provider's rate limit ended the agent{wait}"
+    return Verdict(ResultClass.CAPACITY, Reason.RATE_LIMITED, text, retry_after_seconds=after)
+
+
+def _failure(report: Reader) -> Verdict:
+    result_class = report.word("class", ResultClass)
+    if result_class not in FAILURES:
+        raise report.fail("class", f"{result_class} is no failure that a program can report")
+    reason = report.text("reason", pattern=REASON_PATTERN)
+    return Verdict(result_class, reason, report.text("message"), retry_after_seconds=_wait(report))
+
+
+def _wait(report: Reader) -> int | None:
+    return report.optional("retryAfterSeconds", lambda name: retry_after(report, name))

@@ -1,7 +1,12 @@
 """What a script can ask of the scripted agent, one frozen value for each directive."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+from bernstein_agent.contract import ResultClass
+
+FAILURES: Final = frozenset(ResultClass) - {ResultClass.SUCCESS, ResultClass.ABANDONED}
+"""The classes that a program can say that it fails as; giving up has its own verb."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,20 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """End with an exit code."""
+    """End with an exit code, and with what the failure is to count as where that is given."""
 
     code: int
+    told: "Told | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a failure counts as."""
+
+    result_class: ResultClass
+    reason: str
+    message: str
+    retry_after_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 from typing import Final
 
 USAGE: Final = "usage"
-ABANDON: Final = "abandon"
+FAILURE: Final = "failure"
 RATE_LIMIT: Final = "rate_limit"
 SUMMARY: Final = "summary"
 

@@ -4,7 +4,6 @@ A script is part of a prompt, so it has to be easy to write inside YAML and to f
 mistake names its line: a script that is quietly misread would make a test pass for the wrong reason.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,8 +11,16 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
-from bernstein_agent.contract import parse_dollars
+from bernstein_agent.contract import (
+    MAX_RETRY_AFTER_SECONDS,
+    PROVIDER_FAULTS,
+    Reason,
+    ResultClass,
+    parse_dollars,
+)
+from bernstein_agent.contract.result import REASON_PATTERN
 from bernstein_agent.script.directives import (
+    FAILURES,
     Abandon,
     Commit,
     Directive,
@@ -27,12 +34,15 @@ from bernstein_agent.script.directives import (
     Say,
     Sleep,
     Spend,
+    Told,
     Write,
 )
+from bernstein_agent.script.guards import Circumstances, Condition, parse_attempts, parse_conditions
 
 _BLOCK: Final = re.compile(r"^```script[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _LIMITED: Final = re.compile(r"on attempts? (?P<attempts>[0-9,+-]+): *(?P<rest>.+)")
-_RANGE: Final = re.compile(r"(?P<first>[1-9][0-9]{0,5})(?P<open>\+)?(-(?P<last>[1-9][0-9]{0,5}))?")
+_CONDITIONAL: Final = re.compile(r"when +(?P<conditions>\S*[^\s:]( +\S*[^\s:])*): +(?P<rest>.+)")
+_GIVEN_UP: Final = re.compile(r"(?P<reason>[^\s:]+)(\s*:)?\s*(?P<detail>.*)")
 _MAX_EXIT_CODE: Final = 255
 _MAX_WAIT: Final = 86_400
 _MAX_MEBIBYTES: Final = 1_048_576
@@ -45,15 +55,15 @@ class ScriptError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A directive, its line in the prompt (from 1), and the ranges of attempts that it acts in."""
+    """A directive, its line in the prompt (from 1), and what has to hold for it to act."""
 
     line: int
     directive: Directive
-    attempts: tuple[tuple[int, float], ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
-    def acts_in(self, attempt: int) -> bool:
+    def acts_in(self, here: Circumstances) -> bool:
         """Return whether it is played in that attempt."""
-        return not self.attempts or any(first <= attempt <= last for first, last in self.attempts)
+        return all(condition.holds(here) for condition in self.conditions)
 
 
 def parse_script(prompt: str) -> tuple[Step, ...]:
@@ -79,24 +89,13 @@ def _steps(prompt: str) -> Iterator[Step]:
 
 def _step(number: int, text: str) -> Step:
     try:
-        limited = _LIMITED.fullmatch(text)
-        if limited:
-            return Step(number, _directive(limited["rest"]), _attempts(limited["attempts"]))
+        if limited := _LIMITED.fullmatch(text):
+            return Step(number, _directive(limited["rest"]), (parse_attempts(limited["attempts"]),))
+        if guarded := _CONDITIONAL.fullmatch(text):
+            return Step(number, _directive(guarded["rest"]), parse_conditions(guarded["conditions"]))
         return Step(number, _directive(text))
     except ValueError as error:
         raise ScriptError(f"line {number} of the prompt, {text[:80]!r}: {error}") from None
-
-
-def _attempts(text: str) -> tuple[tuple[int, float], ...]:
-    return tuple(_range(part) for part in text.split(","))
-
-
-def _range(text: str) -> tuple[int, float]:
-    found = _RANGE.fullmatch(text)
-    if not found or (found["open"] and found["last"]):
-        raise ValueError(f"{text!r} is no attempt: write 2, 1-3 or 2+")
-    first = int(found["first"])
-    return first, math.inf if found["open"] else int(found["last"] or first)
 
 
 def _directive(text: str) -> Directive:
@@ -152,8 +151,10 @@ def _lazy(rest: str) -> Lazy:
 
 
 def _abandon(rest: str) -> Abandon:
-    reason, _, detail = rest.partition(":")
-    return Abandon(_some(reason.strip()), detail.strip())
+    found = _GIVEN_UP.fullmatch(rest)
+    if not found:
+        raise ValueError("a reason is needed")
+    return Abandon(found["reason"], found["detail"])
 
 
 def _spend(rest: str) -> Spend:
@@ -188,10 +189,43 @@ def _whole(text: str, most: int) -> int:
 
 
 def _fail(rest: str) -> Fail:
-    code = _whole(rest or "1", _MAX_EXIT_CODE)
+    settings, _, message = rest.partition("message=")
+    words = settings.split()
+    code = _exit_code(words.pop(0)) if words and "=" not in words[0] else 1
+    told = dict(_pair(word) for word in words)
+    if message:
+        told["message"] = message
+    return Fail(code, _told(told) if told else None)
+
+
+def _exit_code(text: str) -> int:
+    code = _whole(text, _MAX_EXIT_CODE)
     if code == 0:
         raise ValueError("a failure has an exit code from 1; to end well, write lazy")
-    return Fail(code)
+    return code
+
+
+def _told(settings: Mapping[str, str]) -> Told:
+    if set(settings) - {"class", "reason", "retry-after", "message"}:
+        raise ValueError("after the exit code, write some of class=C reason=R retry-after=N message=TEXT")
+    reason = settings.get("reason", Reason.NON_ZERO_EXIT)
+    if not re.fullmatch(REASON_PATTERN, reason):
+        raise ValueError(f"{reason!r} is no reason: write one CamelCase word")
+    usual = next((fault for word, fault in PROVIDER_FAULTS.items() if word == reason), ResultClass.AGENT)
+    wait = settings.get("retry-after")
+    return Told(
+        result_class=_failure_class(settings.get("class", usual)),
+        reason=str(reason),
+        message=settings.get("message", f"the script failed: {reason}"),
+        retry_after_seconds=None if wait is None else _whole(wait, MAX_RETRY_AFTER_SECONDS),
+    )
+
+
+def _failure_class(text: str) -> ResultClass:
+    for result_class in FAILURES:
+        if result_class == text:
+            return result_class
+    raise ValueError(f"{text!r} is no class of failure; there are {', '.join(sorted(FAILURES))}")
 
 
 _VERBS: Final[Mapping[str, Callable[[str], Directive]]] = MappingProxyType(
@@ -208,7 +242,7 @@ _VERBS: Final[Mapping[str, Callable[[str], Directive]]] = MappingProxyType(
         "lazy": _lazy,
         "abandon": _abandon,
         "spend": _spend,
-        "rate-limit": lambda rest: RateLimit(_whole(rest, _MAX_WAIT) if rest else None),
+        "rate-limit": lambda rest: RateLimit(_whole(rest, MAX_RETRY_AFTER_SECONDS) if rest else None),
         "eat": lambda rest: Eat(_whole(rest, _MAX_MEBIBYTES)),
     }
 )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from bernstein_agent.contract import Usage, dollars_text
-from bernstein_agent.environment import PROMPT_FILE
+from bernstein_agent.environment import ATTEMPT, EFFORT, MODEL, PROMPT_FILE
+from bernstein_agent.mailbox import PROGRAM
 from bernstein_agent.script.directives import (
     Abandon,
     Commit,
@@ -28,9 +29,11 @@ from bernstein_agent.script.directives import (
     Say,
     Sleep,
     Spend,
+    Told,
     Write,
 )
-from bernstein_agent.script.lines import ABANDON, RATE_LIMIT, SUMMARY, USAGE, report
+from bernstein_agent.script.guards import Circumstances
+from bernstein_agent.script.lines import FAILURE, RATE_LIMIT, SUMMARY, USAGE, report
 from bernstein_agent.script.parser import ScriptError, parse_script
 
 _MEBIBYTE: Final = 1024 * 1024
@@ -79,7 +82,7 @@ class Player:
                 with file.open("a" if append else "w", encoding="utf-8") as stream:
                     stream.write(text)
             case Commit(message):
-                return self._git("add", "--all") or self._git("commit", "--quiet", "--message", message)
+                return self._run("git", "add", "--all") or self._run("git", "commit", "-q", "-m", message)
             case Expect(path, text):
                 return self._expect(path, text)
         return None
@@ -88,11 +91,12 @@ class Player:
         match directive:
             case Lazy():
                 return 0
-            case Fail(code):
+            case Fail(code, told):
+                if told:
+                    self._emit(_failure(told))
                 return code
             case Abandon(reason, detail):
-                self._emit(report(ABANDON, reason=reason, detail=detail))
-                return 0
+                return self._run(PROGRAM, "abandon", reason, detail) or 0
             case RateLimit(seconds):
                 self._emit(report(RATE_LIMIT, retryAfterSeconds=seconds))
                 return 1
@@ -134,15 +138,25 @@ class Player:
         while True:
             self._sleep(_FOREVER)
 
-    def _git(self, *args: str) -> int | None:
+    def _run(self, *command: str) -> int | None:
         done = subprocess.run(
-            ("git", *args), cwd=self._directory, check=False, stdin=subprocess.DEVNULL, stdout=sys.stderr
+            command, cwd=self._directory, check=False, stdin=subprocess.DEVNULL, stdout=sys.stderr
         )
         return done.returncode or None
 
     def _emit(self, line: str) -> None:
         self._out.write(f"{line}\n")
         self._out.flush()
+
+
+def _failure(told: Told) -> str:
+    return report(
+        FAILURE,
+        **{"class": told.result_class},
+        reason=told.reason,
+        message=told.message,
+        retryAfterSeconds=told.retry_after_seconds,
+    )
 
 
 def _grown(before: Usage, spend: Spend, part: int, parts: int) -> Usage:
@@ -161,11 +175,15 @@ def main(environ: Mapping[str, str]) -> int:
     except (KeyError, OSError, ScriptError) as error:
         sys.stderr.write(f"script-agent: no script to play: {error}\n")
         return _NO_SCRIPT
-    attempt = int(environ.get("BERNSTEIN_ATTEMPT", "1"))
+    here = Circumstances(
+        attempt=int(environ.get(ATTEMPT, "1")),
+        model=environ.get(MODEL, ""),
+        effort=environ.get(EFFORT, ""),
+    )
     player = Player(Path.cwd(), sys.stdout)
     with contextlib.suppress(BrokenPipeError):
         for step in steps:
-            code = player.play(step.directive) if step.acts_in(attempt) else None
+            code = player.play(step.directive) if step.acts_in(here) else None
             if code is not None:
                 return code
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bernstein_agent.contract import Reason, ResultClass, Usage, digest_of
+from bernstein_agent.contract import CONTRACT_VERSION, Effort, Envelope, Reason, ResultClass, Usage, digest_of
 from tests.integration.agent.bench import POD, Bench, envelope, repository, script
 from tests.integration.agent.gitserver import GitServer, Remote, free_port
 
@@ -70,6 +70,61 @@ def test_a_scripted_agent(
     assert ended.exit_code == (0 if result_class is ResultClass.SUCCESS else 1)
 
 
+def ordered(order: Envelope, *, model: str, effort: Effort) -> Envelope:
+    """Return the envelope with another model and another effort."""
+    return replace(order, payload=replace(order.payload, model=model, effort=effort))
+
+
+TOLD = {
+    "fail 3 class=capacity reason=ProviderOverloaded retry-after=90 message=come back: later": (
+        ResultClass.CAPACITY,
+        Reason.PROVIDER_OVERLOADED,
+        "come back: later",
+        90,
+        1,
+    ),
+    "fail reason=CredentialsRefused": (
+        ResultClass.CONTRACT,
+        Reason.CREDENTIALS_REFUSED,
+        "the script failed: CredentialsRefused",
+        None,
+        78,
+    ),
+    "fail class=oom": (ResultClass.OOM, Reason.NON_ZERO_EXIT, "the script failed: NonZeroExit", None, 1),
+    "rate-limit 30": (
+        ResultClass.CAPACITY,
+        Reason.RATE_LIMITED,
+        "a provider's rate limit ended the agent; it asks to wait 30 s",
+        30,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("directive", "expected"), TOLD.items(), ids=TOLD)
+def test_an_agent_that_says_what_its_failure_is(
+    bench: Bench, directive: str, expected: tuple[ResultClass, str, str, int | None, int]
+) -> None:
+    ended = bench.run(envelope(script(directive)))
+    result = ended.result
+    found = (result.result_class, result.reason, result.message, result.retry_after_seconds, ended.exit_code)
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("effort", "result_class"),
+    [(Effort.HIGH, ResultClass.AGENT), (Effort.MAX, ResultClass.SUCCESS)],
+    ids=["below the top", "at the top"],
+)
+def test_a_script_that_succeeds_only_at_the_top_of_the_ladder(
+    bench: Bench, effort: Effort, result_class: ResultClass
+) -> None:
+    order = envelope(script("when effort!=max: fail 3", "when model=large-2 effort=max: say Done."))
+    result = bench.run(ordered(order, model="large-2", effort=effort)).result
+    assert result.result_class is result_class
+    assert result.summary == ("Done." if result_class is ResultClass.SUCCESS else "")
+
+
 def test_what_an_agent_spends_is_in_the_result_however_it_ends(bench: Bench) -> None:
     steps = ("spend input=100 output=20 usd=0.5", "spend input=50 cached=7 usd=0.000001 over=1", "fail")
     expected = Usage(input_tokens=150, output_tokens=20, cached_tokens=7, cost_micros=500_001)
@@ -83,6 +138,9 @@ def test_reports_that_are_no_amounts_are_refused_and_the_attempt_goes_on(bench: 
         '{"type":"usage","inputTokens":-5}',
         '{"type":"usage","inputTokens":1e400}',
         '{"type":"usage","costUsd":NaN}',
+        '{"type":"failure","class":"success","reason":"Fine","message":"x"}',
+        '{"type":"failure","class":"agent","reason":"not camel","message":"x"}',
+        '{"type":"rate_limit","retryAfterSeconds":-1}',
     ]
     ended = bench.run(envelope(script("spend input=1 usd=1", *(f"print {line}" for line in bad))))
     assert ended.result.usage == Usage(input_tokens=1, cost_micros=1_000_000)
@@ -133,17 +191,21 @@ def test_a_program_sees_its_profile_and_the_facts_and_nothing_of_the_machinery(b
         "HOME": "/elsewhere",
         "BERNSTEIN_POD_NAME": POD,
     }
-    with bench.running(envelope(args=("env",)), env=env) as attempt:
+    order = ordered(envelope(args=("env",)), model="large-2", effort=Effort.HIGH)
+    with bench.running(order, env=env) as attempt:
         log = attempt.ended().log
         workspace = attempt.workspace
     seen = dict(re.findall(r"^([A-Z_]+)=(.*)$", log, re.MULTILINE))
     assert seen == {
-        "PATH": bench.env["PATH"],
+        "PATH": f"{workspace}/.runner/bin:{bench.env['PATH']}",
         "LANG": "C.UTF-8",
         "TMPDIR": "/tmp",
         "HOME": f"{workspace}/home",
         "MODEL_REGION": "eu",
         "BERNSTEIN_PROMPT_FILE": f"{workspace}/prompt.md",
+        "BERNSTEIN_ABANDON_FILE": f"{workspace}/.runner/abandonment.json",
+        "BERNSTEIN_MODEL": "large-2",
+        "BERNSTEIN_EFFORT": "high",
         "BERNSTEIN_RUN": "demo",
         "BERNSTEIN_TASK": "build",
         "BERNSTEIN_ROLE": "backend",
@@ -220,7 +282,9 @@ def test_a_start_that_is_not_in_the_repository(
 REFUSED = {
     "no JSON": ("{", Reason.INVALID_ENVELOPE, 65),
     "a version of the future": (
-        envelope(script("lazy")).to_json().replace('"contractVersion":"1.0"', '"contractVersion":"2.0"'),
+        envelope(script("lazy"))
+        .to_json()
+        .replace(f'"contractVersion":"{CONTRACT_VERSION}"', '"contractVersion":"2.0"'),
         Reason.INVALID_ENVELOPE,
         65,
     ),

@@ -8,6 +8,7 @@ import pytest
 from bernstein_agent import contract
 from bernstein_agent.contract.encoding import json_name
 from bernstein_agent.script import parser
+from bernstein_agent.script.guards import Circumstances
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 CONTRACT = (REFERENCE / "contract.md").read_text()
@@ -36,4 +37,4 @@ def test_every_directive_is_on_its_page_and_no_other() -> None:
 
 
 def test_the_example_on_the_page_is_a_script() -> None:
-    assert parser.parse_script(SCRIPTS)[0].acts_in(1)
+    assert parser.parse_script(SCRIPTS)[0].acts_in(Circumstances(attempt=1))

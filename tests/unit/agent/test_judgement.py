@@ -2,14 +2,15 @@
 
 import pytest
 
-from bernstein_agent.adapters.base import GaveUp, RateLimited, Said, Signal, Spent
+from bernstein_agent.adapters.base import Failed, Said, Signal, Spent
 from bernstein_agent.child import Cause, ChildEnd
-from bernstein_agent.contract import Reason, Usage
+from bernstein_agent.contract import Abandonment, AbandonReason, Reason, ResultClass, Usage
+from bernstein_agent.failure import Verdict
 from bernstein_agent.judgement import judge
 from bernstein_agent.observation import TAIL_BYTES, Observation
 
-GAVE_UP = GaveUp("out_of_scope")
-LIMITED = RateLimited(30)
+GAVE_UP = Abandonment(reason=AbandonReason.OUT_OF_SCOPE)
+LIMITED = Failed(Verdict(ResultClass.CAPACITY, Reason.RATE_LIMITED, "wait", retry_after_seconds=30))
 
 
 def seen(*signals: Signal) -> Observation:
@@ -22,9 +23,12 @@ def seen(*signals: Signal) -> Observation:
 @pytest.mark.parametrize(
     ("end", "signals", "out_of_memory", "reason"),
     [
-        (ChildEnd(Cause.STOP, 0), [GAVE_UP], False, Reason.TERMINATED),
-        (ChildEnd(Cause.TIMEOUT, 0), [GAVE_UP], False, Reason.DEADLINE_EXCEEDED),
-        (ChildEnd(Cause.ITSELF, 1), [GAVE_UP, LIMITED], True, Reason.ABANDONED),
+        (ChildEnd(Cause.STOP, 0), [LIMITED], False, Reason.TERMINATED),
+        (ChildEnd(Cause.TIMEOUT, 0), [LIMITED], False, Reason.DEADLINE_EXCEEDED),
+        (ChildEnd(Cause.STOP, 143, GAVE_UP), [], False, Reason.ABANDONED),
+        (ChildEnd(Cause.TIMEOUT, 143, GAVE_UP), [], False, Reason.ABANDONED),
+        (ChildEnd(Cause.ITSELF, 0, GAVE_UP), [], False, Reason.ABANDONED),
+        (ChildEnd(Cause.ITSELF, 1, GAVE_UP), [LIMITED], True, Reason.ABANDONED),
         (ChildEnd(Cause.ITSELF, 0), [LIMITED], True, Reason.COMPLETED),
         (ChildEnd(Cause.ITSELF, 137), [LIMITED], True, Reason.OOM_KILLED),
         (ChildEnd(Cause.ITSELF, 1), [LIMITED], False, Reason.RATE_LIMITED),
@@ -35,7 +39,10 @@ def seen(*signals: Signal) -> Observation:
     ids=[
         "a stop hides what the agent said",
         "so does a timeout",
-        "giving up is the agent's own word",
+        "giving up comes before the stop that follows",
+        "and before the timeout",
+        "it is no success",
+        "it is the agent's own word",
         "a success overcomes limits on its way",
         "memory explains a kill better than a limit",
         "a limit explains a failure",
@@ -48,6 +55,22 @@ def test_the_strongest_word_counts(
     end: ChildEnd, signals: list[Signal], out_of_memory: bool, reason: Reason
 ) -> None:
     assert judge(end, seen(*signals), out_of_memory=out_of_memory, seconds=60).reason is reason
+
+
+@pytest.mark.parametrize(
+    ("detail", "message"),
+    [
+        ("", "out_of_scope"),
+        ("ask them", "out_of_scope: ask them"),
+        ("ask them\nor them", "out_of_scope: ask them"),
+        ("x" * 300, f"out_of_scope: {'x' * 200}"),
+    ],
+    ids=["no detail", "a line", "two lines", "a long line"],
+)
+def test_an_abandonment_is_told_in_one_line_and_kept_whole(detail: str, message: str) -> None:
+    gave_up = Abandonment(reason=AbandonReason.OUT_OF_SCOPE, detail=detail)
+    verdict = judge(ChildEnd(Cause.ITSELF, 0, gave_up), seen(), out_of_memory=False, seconds=60)
+    assert (verdict.message, verdict.abandonment) == (message, gave_up)
 
 
 def test_spend_is_the_highest_that_was_ever_reported() -> None:

@@ -48,6 +48,18 @@ def test_the_dependencies_whose_work_is_merged_are_named() -> None:
     assert "merged into the clone: lexer, tests." in compile_prompt(payload(dependencies=refs))
 
 
+def test_the_reasons_to_give_up_are_listed_in_their_categories() -> None:
+    lines = compile_prompt(payload()).splitlines()
+    at = lines.index('    bernstein-agent abandon REASON "what there is to say about it"')
+    assert lines[at + 4 : at + 8] == [
+        "- Spec / intent: out_of_scope, insufficient_context, conflicting_instructions, spec_underdetermined",
+        "- Environment: time_budget_exhausted, budget_exceeded, capability_mismatch, env_broken",
+        "- Coordination: blocked_by_external, unsafe_change, operator_override",
+        "- Catch-all: other",
+    ]
+    assert "the most precise of these" in lines[at + 2]
+
+
 DEADLINE = "The previous attempt was stopped on its deadline, not for an error in its code."
 
 

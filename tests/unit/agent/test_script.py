@@ -2,6 +2,7 @@
 
 import pytest
 
+from bernstein_agent.contract import ResultClass
 from bernstein_agent.script.directives import (
     Abandon,
     Commit,
@@ -16,8 +17,10 @@ from bernstein_agent.script.directives import (
     Say,
     Sleep,
     Spend,
+    Told,
     Write,
 )
+from bernstein_agent.script.guards import Circumstances
 from bernstein_agent.script.parser import ScriptError, parse_script
 
 
@@ -43,6 +46,17 @@ DIRECTIVES: dict[str, Directive] = {
     "lazy": Lazy(),
     "abandon out_of_scope": Abandon("out_of_scope", ""),
     "abandon out_of_scope: ask: them": Abandon("out_of_scope", "ask: them"),
+    "abandon out_of_scope ask: them": Abandon("out_of_scope", "ask: them"),
+    "fail class=transient": Fail(
+        1, Told(ResultClass.TRANSIENT, "NonZeroExit", "the script failed: NonZeroExit")
+    ),
+    "fail reason=CredentialsRefused": Fail(
+        1, Told(ResultClass.CONTRACT, "CredentialsRefused", "the script failed: CredentialsRefused")
+    ),
+    "fail reason=Strange": Fail(1, Told(ResultClass.AGENT, "Strange", "the script failed: Strange")),
+    "fail 3 class=capacity reason=ProviderOverloaded retry-after=30 message=come back: later = 30": Fail(
+        3, Told(ResultClass.CAPACITY, "ProviderOverloaded", "come back: later = 30", 30)
+    ),
     "spend input=1000 output=200 cached=300 usd=0.25 over=5": Spend(1000, 200, 300, 250_000, 5.0),
     "spend usd=1": Spend(0, 0, 0, 1_000_000, 0.0),
     "rate-limit": RateLimit(None),
@@ -70,8 +84,22 @@ MISTAKES = {
     "hang forever": "only 'ignoring SIGTERM' may follow",
     "fail 0": "to end well, write lazy",
     "fail 256": "is no whole number up to 255",
+    "fail badly": "is no whole number up to 255",
+    "fail class=sad": "'sad' is no class of failure",
+    "fail class=success": "'success' is no class of failure",
+    "fail class=abandoned": "'abandoned' is no class of failure",
+    "fail reason=two-words": "is no reason",
+    "fail retry-after=soon": "is no whole number",
+    "fail retry-after=2592001": "is no whole number up to 2592000",
+    "fail because=x": "after the exit code, write some of",
+    "when colour=red: fail": "'colour=red' is no condition",
+    "when effort=huge: fail": "'huge' is no effort",
+    "when model=: fail": "a model without a name",
+    "when attempt=0: fail": "'0' is no attempt",
+    "when effort=high fail": "no such directive",
     "lazy please": "nothing may follow",
-    "abandon": "a text is needed",
+    "abandon": "a reason is needed",
+    "abandon : why": "a reason is needed",
     "spend": "write some of",
     "spend dollars=1": "write some of",
     "spend usd=nan": "is no amount of dollars",
@@ -104,7 +132,43 @@ def test_a_mistake_is_named_with_its_line(line: str, problem: str) -> None:
 )
 def test_a_directive_acts_in_its_attempts_only(limit: str, attempts: set[int]) -> None:
     (step,) = parse_script(fenced(f"{limit}fail 3"))
-    assert {attempt for attempt in range(1, 5) if step.acts_in(attempt)} == attempts
+    assert {attempt for attempt in range(1, 5) if step.acts_in(Circumstances(attempt))} == attempts
+
+
+LOW = Circumstances(1, "small:7b", "low")
+HIGH = Circumstances(2, "large", "high")
+UNSET = Circumstances(3)
+
+
+@pytest.mark.parametrize(
+    ("guard", "acting"),
+    [
+        ("when effort=high", {HIGH}),
+        ("when effort=low,high", {LOW, HIGH}),
+        ("when effort!=high", {LOW, UNSET}),
+        ("when model=small:7b", {LOW}),
+        ("when model!=small:7b,large", {UNSET}),
+        ("when attempt=2", {HIGH}),
+        ("when attempt=1,3+", {LOW, UNSET}),
+        ("when attempt!=2+", {LOW}),
+        ("when attempt=1-2 effort!=low", {HIGH}),
+    ],
+    ids=[
+        "an effort",
+        "one of two efforts",
+        "any other effort, or none",
+        "a model with a colon in its name",
+        "none of two models",
+        "an attempt",
+        "several attempts",
+        "no attempt from the second on",
+        "two conditions",
+    ],
+)
+def test_a_directive_acts_where_its_conditions_hold(guard: str, acting: set[Circumstances]) -> None:
+    (step,) = parse_script(fenced(f"{guard}: say at: last"))
+    assert step.directive == Say("at: last")
+    assert {here for here in (LOW, HIGH, UNSET) if step.acts_in(here)} == acting
 
 
 def test_all_blocks_of_a_prompt_are_one_script() -> None:

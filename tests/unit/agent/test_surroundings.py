@@ -1,5 +1,6 @@
 """The small parts around an attempt: secrets, the child's environment, clocks, memory, the archive."""
 
+import os
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 import bernstein_agent
 from bernstein_agent.allowance import Allowance, StopRequest
 from bernstein_agent.build import build_zipapp
+from bernstein_agent.contract import Effort, Payload
 from bernstein_agent.environment import child_environment
 from bernstein_agent.git import git_environment
+from bernstein_agent.mailbox import Mailbox
 from bernstein_agent.memory import oom_kills
 from bernstein_agent.redaction import Redactor
 from tests.unit.agent.examples import payload
@@ -49,22 +52,32 @@ def test_secrets_are_masked(text: str, shown: str) -> None:
     assert Redactor(environ)(text) == shown
 
 
+def seen_by_child(environ: dict[str, str], *, payload: Payload) -> dict[str, str]:
+    places = {"home": Path("/h"), "prompt_file": Path("/p")}
+    return child_environment(environ, payload=payload, mailbox=Mailbox(Path("/m")), **places)
+
+
 def test_a_program_without_any_environment_gets_the_defaults() -> None:
-    env = child_environment({}, payload=payload(repository=None), home=Path("/h"), prompt_file=Path("/p"))
+    env = seen_by_child({}, payload=payload(repository=None))
     assert {name: env[name] for name in ("HOME", "TMPDIR", "LANG")} == {
         "HOME": "/h",
         "TMPDIR": "/tmp",
         "LANG": "C.UTF-8",
     }
-    assert env["PATH"]
-    assert "BERNSTEIN_BRANCH" not in env
+    assert env["PATH"] == f"/m/bin:{os.defpath}"
+    assert not {"BERNSTEIN_BRANCH", "BERNSTEIN_MODEL", "BERNSTEIN_EFFORT"} & set(env)
 
 
 def test_the_profile_may_set_what_is_not_fixed() -> None:
     profile = {"LANG": "de_DE.UTF-8", "TMPDIR": "/scratch", "PATH": "/opt/bin", "HOME": "/elsewhere"}
-    env = child_environment(profile, payload=payload(), home=Path("/h"), prompt_file=Path("/p"))
-    assert {name: env[name] for name in profile} == {**profile, "HOME": "/h"}
+    env = seen_by_child(profile, payload=payload())
+    assert {name: env[name] for name in profile} == {**profile, "HOME": "/h", "PATH": "/m/bin:/opt/bin"}
     assert env["BERNSTEIN_BRANCH"] == "bernstein/demo/build"
+
+
+def test_a_program_is_told_its_model_and_its_effort() -> None:
+    env = seen_by_child({}, payload=payload(model="large-2", effort=Effort.HIGH))
+    assert (env["BERNSTEIN_MODEL"], env["BERNSTEIN_EFFORT"]) == ("large-2", "high")
 
 
 def test_git_of_the_runner_belongs_to_no_surrounding_repository_and_never_asks() -> None:

@@ -1,0 +1,89 @@
+"""How an agent's program tells its runner that it gives the task up, while both are running.
+
+The program calls ``bernstein-agent abandon`` by its plain name, from whatever shell or tool it has. The image
+may hold no such program and its file system may be read-only, so the runner puts one on the program's PATH,
+in a directory of its own on the workspace's volume; and the word comes back as a file beside it. The file is
+linked into place whole: it is never read half written, and the first one counts.
+"""
+
+import json
+import os
+import shlex
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from bernstein_agent.contract import Abandonment, AbandonReason, ContractError
+from bernstein_agent.contract.encoding import encode
+from bernstein_agent.contract.reader import Reader
+
+ABANDON_FILE: Final = "BERNSTEIN_ABANDON_FILE"
+"""Variable that tells the verb where its word goes."""
+
+PROGRAM: Final = "bernstein-agent"
+MAX_DETAIL: Final = 4096
+"""Characters of a detail that are taken: no more leaves the container anyway."""
+
+_MAX_BYTES: Final = 65_536
+_LAUNCHER: Final = '#!/bin/sh\nexec {command} "$@"\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """A directory of the runner's own that the agent's program can write to."""
+
+    directory: Path
+
+    @property
+    def letter(self) -> Path:
+        """The file that an abandonment arrives as."""
+        return self.directory / "abandonment.json"
+
+    @property
+    def programs(self) -> Path:
+        """The directory to put on the program's PATH."""
+        return self.directory / "bin"
+
+    def open(self, command: tuple[str, ...]) -> None:
+        """Make it, with a program ``bernstein-agent`` that starts ``command``.
+
+        Raises:
+            OSError: the place can't be written to.
+        """
+        self.programs.mkdir(parents=True, exist_ok=True)
+        launcher = self.programs / PROGRAM
+        launcher.write_text(_LAUNCHER.format(command=shlex.join(command)))
+        launcher.chmod(0o755)
+
+    def read(self) -> Abandonment | None:
+        """Return what arrived, None as long as nothing did.
+
+        A letter that can't be understood is an abandonment all the same: somebody went out of their way.
+        """
+        try:
+            with self.letter.open("rb") as stream:
+                text = stream.read(_MAX_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return None
+        try:
+            return Abandonment.read(Reader.of(text))
+        except ContractError as error:
+            return Abandonment(reason=AbandonReason.OTHER, detail=f"its word can't be read: {error}")
+
+
+def leave(letter: Path, abandonment: Abandonment) -> bool:
+    """Leave the word as ``letter``; return False if there is one already.
+
+    Raises:
+        OSError: the place can't be written to, or isn't there.
+    """
+    cut = replace(abandonment, detail=abandonment.detail[:MAX_DETAIL])
+    with tempfile.NamedTemporaryFile("w", dir=letter.parent, encoding="utf-8") as scratch:
+        json.dump(encode(cut), scratch)
+        scratch.flush()
+        try:
+            os.link(scratch.name, letter)
+        except FileExistsError:
+            return False
+    return True
