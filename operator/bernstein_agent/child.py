@@ -8,7 +8,7 @@ program that gave its task up gets a moment to end by itself.
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Final
@@ -21,6 +21,7 @@ from bernstein_agent.failure import contract_error
 from bernstein_agent.mailbox import Mailbox
 from bernstein_agent.observation import Observation
 from bernstein_agent.processes import Supervisor
+from bernstein_agent.redaction import Redactor
 
 _LONGEST_LINE: Final = 1024 * 1024
 _DRAIN_SECONDS: Final = 1.0
@@ -102,7 +103,7 @@ class Child:
             _pump(process.stderr, lambda line: _show(line, console=console, seen=seen)),
         ]
         ended = supervisor.wait(process, _Patience(allowance, self.mailbox))
-        gave_up = self.mailbox.read()
+        gave_up = _masked(self.mailbox.read(), console.redact)
         cause = Cause.ITSELF if ended else _why(allowance)
         if ended:
             supervisor.kill(process)
@@ -150,14 +151,19 @@ def _follow(line: str, *, adapter: Adapter, console: Console, seen: Observation)
         console.note(f"a report of the agent was refused: {error}")
         return
     if signal is None:
-        seen.text(line)
+        seen.text(console.redact(line))
     else:
         seen.signal(signal)
 
 
 def _show(line: str, *, console: Console, seen: Observation) -> None:
     console.show(line)
-    seen.text(line)
+    seen.text(console.redact(line))
+
+
+def _masked(gave_up: Abandonment | None, redact: Redactor) -> Abandonment | None:
+    """Mask secrets before anything is cut, as half a secret isn't recognised any more."""
+    return gave_up and replace(gave_up, detail=redact(gave_up.detail))
 
 
 def _why(allowance: Allowance) -> Cause:

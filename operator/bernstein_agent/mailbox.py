@@ -22,8 +22,8 @@ ABANDON_FILE: Final = "BERNSTEIN_ABANDON_FILE"
 """Variable that tells the verb where its word goes."""
 
 PROGRAM: Final = "bernstein-agent"
-MAX_DETAIL: Final = 4096
-"""Characters of a detail that are taken: no more leaves the container anyway."""
+MAX_DETAIL: Final = 8192
+"""Characters of a detail that are taken: more than fit into a result, which thus ends in no cut secret."""
 
 _MAX_BYTES: Final = 65_536
 _LAUNCHER: Final = '#!/bin/sh\nexec {command} "$@"\n'
@@ -80,7 +80,7 @@ def leave(letter: Path, abandonment: Abandonment) -> bool:
     """
     cut = replace(abandonment, detail=abandonment.detail[:MAX_DETAIL])
     with tempfile.NamedTemporaryFile("w", dir=letter.parent, encoding="utf-8") as scratch:
-        json.dump(encode(cut), scratch)
+        json.dump(encode(cut), scratch, ensure_ascii=False)
         scratch.flush()
         try:
             os.link(scratch.name, letter)

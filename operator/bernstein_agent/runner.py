@@ -17,7 +17,6 @@ from bernstein_agent.allowance import Allowance
 from bernstein_agent.child import Child, ChildEnd
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
-    Abandonment,
     Envelope,
     Reason,
     Repository,
@@ -36,7 +35,6 @@ from bernstein_agent.observation import Observation
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.prompt import compile_prompt
 from bernstein_agent.publish import leftovers, own_head, push, rescue
-from bernstein_agent.redaction import Redactor
 from bernstein_agent.workspace import Start, prepare, write_identity
 from bernstein_agent.zipped import own_command
 
@@ -229,7 +227,9 @@ class Attempt:
         if start is None:
             return verdict
         message = _RESCUE_MESSAGE.format(
-            task=self._payload.task, attempt=self._payload.attempt, message=verdict.message
+            task=self._payload.task,
+            attempt=self._payload.attempt,
+            message=self._console.redact(verdict.message),
         )
         try:
             self._progress.head = self._progress.head or own_head(self._git, start, self._allowance.saving())
@@ -267,7 +267,7 @@ class Attempt:
             usage=progress.seen.usage,
             summary=redact(progress.seen.summary),
             message=redact(verdict.message),
-            abandonment=_redacted(verdict.abandonment, redact),
+            abandonment=verdict.abandonment,
             retry_after_seconds=verdict.retry_after_seconds,
             digest=digest,
         )
@@ -294,7 +294,3 @@ def run_envelope(
 
 def _with(verdict: Verdict, addition: str) -> Verdict:
     return replace(verdict, message=f"{verdict.message}; {addition}")
-
-
-def _redacted(abandonment: Abandonment | None, redact: Redactor) -> Abandonment | None:
-    return abandonment and replace(abandonment, detail=redact(abandonment.detail))

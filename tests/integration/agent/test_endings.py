@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bernstein_agent.contract import CONTRACT_VERSION, Effort, Envelope, Reason, ResultClass, Usage, digest_of
+from bernstein_agent.contract import Effort, Envelope, Reason, ResultClass, Usage, digest_of
 from tests.integration.agent.bench import POD, Bench, envelope, repository, script
 from tests.integration.agent.gitserver import GitServer, Remote, free_port
 
@@ -282,9 +282,7 @@ def test_a_start_that_is_not_in_the_repository(
 REFUSED = {
     "no JSON": ("{", Reason.INVALID_ENVELOPE, 65),
     "a version of the future": (
-        envelope(script("lazy"))
-        .to_json()
-        .replace(f'"contractVersion":"{CONTRACT_VERSION}"', '"contractVersion":"2.0"'),
+        replace(envelope(script("lazy")), contract_version="2.0").to_json(),
         Reason.INVALID_ENVELOPE,
         65,
     ),

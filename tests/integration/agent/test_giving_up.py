@@ -121,17 +121,32 @@ def test_a_scripted_agent_gives_up_by_the_same_verb(bench: Bench, remote: Remote
     assert "a.py" in remote.files(RESCUE)
 
 
-def test_a_detail_of_any_length_fits_and_shows_no_secret(bench: Bench) -> None:
-    steps = "bernstein-agent abandon env_broken \"$KEY is refused: $(head -c 9000 /dev/zero | tr '\\0' y)\""
-    ended = bench.run(
-        envelope(args=("sh", "-c", steps)), env={"KEY_TOKEN": "sk-12345678", "KEY": "sk-12345678"}
-    )
+SECRET = "sk-12345678"
+
+
+def test_a_detail_of_any_length_fits(bench: Bench) -> None:
+    steps = "bernstein-agent abandon env_broken \"$(head -c 9000 /dev/zero | tr '\\0' y)\""
+    ended = shell(bench, steps)
     told = gave_up(ended)
     assert told
-    assert told.detail.startswith("*** is refused: yyy")
-    assert len(told.detail) > 2000
-    assert len(ended.message.encode()) <= 4096
-    assert "sk-12345678" not in ended.message + ended.log
+    assert told.detail.endswith("yyy…")
+    assert len(ended.message.encode()) == 4096
+
+
+@pytest.mark.parametrize("before", [0, 195], ids=["at the beginning", "where the message is cut"])
+@pytest.mark.parametrize(
+    "ending",
+    ['bernstein-agent abandon env_broken "$WORDS"', 'echo "$WORDS"; exit 1'],
+    ids=["gives up", "fails"],
+)
+def test_no_secret_leaves_with_what_an_agent_says_at_its_end(
+    bench: Bench, remote: Remote, ending: str, before: int
+) -> None:
+    order = envelope(args=("sh", "-c", f"echo 1 > a.py; {ending}"), repo=repository(remote.url))
+    ended = bench.run(order, env={"KEY_TOKEN": SECRET, "WORDS": f"{'y' * before}{SECRET} is refused"})
+    saved = "\n".join(remote.log(RESCUE, "%B"))
+    assert "***" in ended.message
+    assert SECRET[:4] not in ended.message + ended.log + saved
 
 
 def test_the_verb_works_from_any_directory_and_through_any_python_environment(bench: Bench) -> None:
