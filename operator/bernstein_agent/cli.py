@@ -43,7 +43,7 @@ from bernstein_agent.zipped import ARCHIVE_NAME, archive
 POD_NAME: Final = "BERNSTEIN_POD_NAME"
 """Variable that holds the Pod's name; an envelope that was meant for another Pod is refused."""
 
-_USAGE: Final = 2
+_NO_RUNNER: Final = 2
 _ATTEMPT_OF_POD: Final = re.compile(r"-a([1-9][0-9]{0,5})$")
 
 
@@ -170,12 +170,12 @@ def _abandon(abandonment: Abandonment, environ: Mapping[str, str]) -> int:
     letter = environ.get(ABANDON_FILE)
     if not letter:
         sys.stderr.write(f"bernstein-agent: no runner to tell: {ABANDON_FILE} is not set\n")
-        return _USAGE
+        return _NO_RUNNER
     try:
         first = leave(Path(letter), abandonment)
     except OSError as error:
         sys.stderr.write(f"bernstein-agent: the runner can't be told: {error}\n")
-        return _USAGE
+        return _NO_RUNNER
     word = f"the task is given up ({abandonment.reason})" if first else "the task was given up before"
     sys.stdout.write(f"bernstein-agent: {word}; end now, or be stopped in {FAREWELL_SECONDS:g} s\n")
     return 0

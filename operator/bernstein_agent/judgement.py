@@ -60,6 +60,6 @@ def _by_itself(code: int, seen: Observation, *, out_of_memory: bool) -> Verdict:
 
 
 def _abandoned(why: Abandonment) -> Verdict:
-    head = why.detail.partition("\n")[0][:_QUOTED]
+    head = next(iter(why.detail.splitlines()), "")[:_QUOTED]
     text = f"{why.reason}: {head}" if head else str(why.reason)
     return Verdict(ResultClass.ABANDONED, Reason.ABANDONED, text, abandonment=why)

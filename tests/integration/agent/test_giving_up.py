@@ -68,7 +68,7 @@ def test_an_agent_that_gave_up_and_goes_on_is_stopped_and_its_work_saved(
     bench: Bench, remote: Remote, trap: str
 ) -> None:
     steps = f"{trap}echo 1 > a.py; {GIVE_UP}; echo 2 > b.py; while :; do sleep 1; done"
-    ended = shell(bench, steps, remote)
+    ended = shell(bench, steps, remote, timeout_seconds=3600)
     assert gave_up(ended) == OUT_OF_SCOPE
     assert "stopping the agent (it gave up)" in ended.log
     assert {"a.py", "b.py"} <= remote.files(RESCUE)

@@ -62,7 +62,7 @@ def test_the_strongest_word_counts(
     [
         ("", "out_of_scope"),
         ("ask them", "out_of_scope: ask them"),
-        ("ask them\nor them", "out_of_scope: ask them"),
+        ("ask them\r\nor them", "out_of_scope: ask them"),
         ("x" * 300, f"out_of_scope: {'x' * 200}"),
     ],
     ids=["no detail", "a line", "two lines", "a long line"],
