@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from bernstein_agent.contract import AbandonReason
+from bernstein_agent.contract import AbandonReason, abandon_reason
 from bernstein_operator.api.task_status import MAX_DETAIL, Abandonment
 
-_REASONS: Final = frozenset(AbandonReason)
 CUT_MARK: Final = "…"
 
 
@@ -27,12 +26,10 @@ class Wish:
 def read_wish(text: str) -> Wish:
     """Return what an annotation's value asks for: ``reason``, ``reason: detail``, or nothing at all."""
     head, _, tail = text.partition(":")
-    word, detail = head.strip().lower(), tail.strip()
     if not text.strip():
         return Wish(AbandonReason.OPERATOR_OVERRIDE, "")
-    if word in _REASONS:
-        return Wish(AbandonReason(word), detail)
-    return Wish(AbandonReason.OTHER, text.strip(), known=False)
+    reason = abandon_reason(head)
+    return Wish(reason, tail.strip()) if reason else Wish(AbandonReason.OTHER, text.strip(), known=False)
 
 
 def abandonment(reason: AbandonReason, detail: str, *, actor: str, now: datetime) -> Abandonment:
