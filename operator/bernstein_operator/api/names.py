@@ -26,8 +26,9 @@ LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
 LABEL_ROLE: Final = f"{GROUP}/role"
 """On agent Pods and envelope ConfigMaps: the task's role."""
 LABEL_COMPONENT: Final = f"{GROUP}/component"
-"""On everything created: agent (Pods and their ConfigMaps) or task (inline tasks)."""
+"""On everything created: agent (Pods and their ConfigMaps), task (inline tasks) or ledger (its ConfigMaps)."""
 COMPONENT_AGENT: Final = "agent"
+COMPONENT_LEDGER: Final = "ledger"
 
 ANNOTATION_ENVELOPE: Final = f"{GROUP}/envelope"
 """On an agent Pod, written by the operator: the envelope, if it has at most 32 KiB."""
@@ -49,11 +50,18 @@ ANNOTATION_ACTOR: Final = f"{GROUP}/actor"
 """On a BernsteinRun or AgentTask, stamped by the chart's admission policy: who wrote the latest command."""
 LABEL_LEDGER: Final = f"{GROUP}/ledger"
 """On a ConfigMap of the ledger: the run's name."""
+ANNOTATION_RUN_NAME: Final = f"{GROUP}/run-name"
+"""On the ConfigMaps of the abandonment ledger, written by the operator: the run's whole name."""
+ANNOTATION_RUN_UID: Final = f"{GROUP}/run-uid"
+"""On the ConfigMaps of the abandonment ledger, written by the operator: the run's UID."""
+ANNOTATION_NEXT_SEGMENT: Final = f"{GROUP}/next-segment"
+"""On a sealed ConfigMap of the abandonment ledger, written by the operator: the one that follows it."""
 
 LABEL_LIMIT: Final = 63
 OBJECT_LIMIT: Final = 253
 _HASH_DIGITS: Final = 6
 _POD_TASK_PART: Final = 40
+_LEDGER_RUN_PART: Final = 200
 _BRANCH_PART: Final = 220
 """git keeps each part of a branch as a file: at most 255 bytes, the endings of rescues and locks included."""
 
@@ -85,6 +93,12 @@ def inline_task_name(*, run: str, task: str) -> str:
     return shorten(f"{run}-{task}", limit=OBJECT_LIMIT)
 
 
+def ledger_name(*, run: str, run_uid: str, number: int) -> str:
+    """Return the name of the ``number``-th ConfigMap (from 1) of a run's abandonment ledger."""
+    head = f"{run[:_LEDGER_RUN_PART].rstrip('-.')}-{short_hash(run_uid)}-abandonments"
+    return head if number == 1 else f"{head}-{number}"
+
+
 def branch_part(name: str) -> str:
     """Return a run's or a task's name as one part of a branch; git refuses one that ends as its locks do."""
     head = name.removesuffix(".lock")
@@ -103,12 +117,23 @@ def event_name(*, name: str, uid: str, reason: str, at: datetime, pod: str = "")
 def labels(*, run: str, task: str, component: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the labels of an object made for a task; values are cut to what a label may hold."""
     return {
+        **_run_labels(run, component),
+        LABEL_TASK: shorten(task),
+        **{key: shorten(value) for key, value in (extra or {}).items()},
+    }
+
+
+def ledger_labels(run: str) -> dict[str, str]:
+    """Return the labels of a ConfigMap of a run's abandonment ledger."""
+    return {**_run_labels(run, COMPONENT_LEDGER), LABEL_LEDGER: shorten(run)}
+
+
+def _run_labels(run: str, component: str) -> dict[str, str]:
+    return {
         "app.kubernetes.io/name": "bernstein",
         "app.kubernetes.io/component": component,
         "app.kubernetes.io/managed-by": MANAGED_BY,
         "app.kubernetes.io/part-of": "bernstein",
         LABEL_RUN: shorten(run),
-        LABEL_TASK: shorten(task),
         LABEL_COMPONENT: component,
-        **{key: shorten(value) for key, value in (extra or {}).items()},
     }
