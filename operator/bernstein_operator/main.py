@@ -15,10 +15,12 @@ from kubernetes.aio.config import ConfigException
 
 from bernstein_operator import __version__
 from bernstein_operator.api.names import COMPONENT_AGENT, LABEL_COMPONENT, MANAGED_BY
+from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.control import clock
 from bernstein_operator.control.controller import Controller, Marks
 from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
+from bernstein_operator.control.ledger import Ledger
 from bernstein_operator.control.queue import WorkQueue
 from bernstein_operator.control.sync import PodWatcher, Sync
 from bernstein_operator.control.writer import Writer
@@ -75,7 +77,10 @@ class Operator:
         self._office = _election(settings, self._lease_api, tenure) if settings.leader_elect else Unopposed()
         self._recorder = Recorder(self._api)
         self._herald = Herald(self._recorder, instance=settings.identity)
-        writer = Writer(self._api, self.world, holds, self._herald, clock.now, settings.agent_image)
+        self._ledger = Ledger(self._api, clock.monotonic, namespaces=settings.namespaces)
+        writer = Writer(
+            self._api, self.world, holds, self._herald, clock.now, settings.agent_image, self._ledger
+        )
         self._sync = Sync(self._api, self.world, namespaces=settings.namespaces)
         self._controller = Controller(
             self.world, self._queue, holds, writer, nothing_missed=self._sync.nothing_missed
@@ -146,10 +151,17 @@ class Operator:
         await self._office.elected.wait()
         if lists_are_older:
             await self._sync.refresh(*(one.relist for one in self._informers))
+        await self._ledger.start()
+        self._background.append(self._spawn(self._ledger.watch(self._look_for_rows)))
         await self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
         self._marks.wake(runs=self.world.runs, tasks=self.world.tasks)
         log.info("deciding", extra={"tasks": sum(1 for _ in self.world.tasks)})
         await self._controller.run()
+
+    def _look_for_rows(self) -> None:
+        """Look again at everything that tells of the ledger, or has a row in it."""
+        abandoned = (task for task in self.world.tasks if task.status.phase is TaskPhase.ABANDONED)
+        self._marks.wake(runs=self.world.runs, tasks=abandoned)
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(job)

@@ -82,9 +82,9 @@ def test_metrics_show_the_documented_names_and_what_was_done(kube: Kube, operato
     assert families >= DOCUMENTED
     assert re.search(r"^bernstein_agents_live 0(\.0)?$", text, flags=re.MULTILINE)
     for series in (
-        'bernstein_attempts_total{result_class="success"} 1.0',
-        'bernstein_attempts_total{result_class="agent"} 1.0',
-        'bernstein_tasks_finished_total{phase="Succeeded",role="qa"} 1.0',
+        'bernstein_attempts_total{adapter="script",result_class="success"} 1.0',
+        'bernstein_attempts_total{adapter="script",result_class="agent"} 1.0',
+        'bernstein_tasks_finished_total{adapter="script",phase="Succeeded",role="qa"} 1.0',
         'bernstein_agenttasks{phase="Failed"} 1.0',
         'bernstein_agenttasks{phase="Succeeded"} 1.0',
     ):

@@ -66,10 +66,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch, create, patch, delete]
-# Envelopes that are too long for an annotation; one that was left when its Pod was refused is replaced.
+# Envelopes that are too long for an annotation; one that was left when its Pod was refused is replaced. And the
+# abandonment ledger: it is read at the start, and its ConfigMaps are filled and then sealed.
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get, create, delete]
+  verbs: [get, list, create, patch, delete]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]

@@ -26,7 +26,7 @@ LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
 LABEL_ROLE: Final = f"{GROUP}/role"
 """On agent Pods and envelope ConfigMaps: the task's role."""
 LABEL_COMPONENT: Final = f"{GROUP}/component"
-"""On everything created: agent (Pods and their ConfigMaps), task (inline tasks) or ledger (its ConfigMaps)."""
+"""On everything created: agent (Pods and their ConfigMaps), task (inline tasks) or ledger."""
 COMPONENT_AGENT: Final = "agent"
 COMPONENT_LEDGER: Final = "ledger"
 

@@ -35,6 +35,7 @@ class Dependency:
         blocked_by: why it is blocked itself, if it is.
         commit: what it came to in the repository, if it succeeded there.
         branch: where that commit is.
+        unrecorded: whether it was abandoned and nobody has tried to write its row yet; it is followed after.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Dependency:
     blocked_by: BlockedBy | None = None
     commit: str | None = None
     branch: str | None = None
+    unrecorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class TaskSnapshot:
         ready_since: since when it has waited for nothing but a slot, None if it hasn't.
         refusal: why the API server refused its Pod last, if it did.
         run_gone_since: since when its run, which was there before, has been missing.
+        row_missing: whether it has no row in the abandonment ledger, as nearly all tasks haven't.
+        row_tried: whether such a row was written, or could not be, in this process.
     """
 
     task: TaskObject
@@ -83,6 +87,27 @@ class TaskSnapshot:
     ready_since: datetime | None = None
     refusal: Refusal | None = None
     run_gone_since: datetime | None = None
+    row_missing: bool = False
+    row_tried: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerState:
+    """What a run has to tell of its abandonment ledger.
+
+    Attributes:
+        known: whether the ledger could be read; if not, what was told before stands.
+        first: the ConfigMap with its first rows, empty while there is none.
+        reasons: how many rows there are of each reason, in alphabetical order.
+        failure: why a row can't be written, empty if all are there.
+        edited: tasks (UIDs) whose row somebody else has changed.
+    """
+
+    known: bool = False
+    first: str = ""
+    reasons: tuple[tuple[str, int], ...] = ()
+    failure: str = ""
+    edited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +129,7 @@ class RunSnapshot:
         retrying: how many of them are due to take one that was asked of the run.
         last_retried: when one of its tasks last took a fresh start, None if none has.
         present: how many of its tasks are still there.
+        ledger: what is in its abandonment ledger.
     """
 
     run: RunObject
@@ -119,3 +145,4 @@ class RunSnapshot:
     retrying: int = 0
     last_retried: datetime | None = None
     present: int = 0
+    ledger: LedgerState = LedgerState()

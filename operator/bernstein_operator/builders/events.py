@@ -82,6 +82,10 @@ def run_notices(run: RunObject) -> Iterator[Notice]:
     suspended = find(status.conditions, ConditionType.SUSPENDED)
     if suspended:
         yield _pause_notice(suspended)
+    ledger = find(status.conditions, ConditionType.LEDGER_WRITABLE)
+    if ledger and ledger.status == ConditionStatus.FALSE:
+        at, note = ledger.last_transition_time, ledger.message
+        yield Notice(EventReason.LEDGER_WRITE_FAILED, at, note, WARNING, action="Record")
     if status.phase in ENDED_RUN_PHASES and status.completion_time:
         finished = find(status.conditions, ConditionType.FINISHED)
         kind = NORMAL if status.phase is RunPhase.SUCCEEDED else WARNING

@@ -22,11 +22,20 @@ from bernstein_operator.control.lanes import Lane, Lanes
 from bernstein_operator.control.queue import Kind, WorkKey, WorkQueue
 from bernstein_operator.control.writer import Writer
 from bernstein_operator.decisions.attempt import open_attempt
-from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, RunDecision, StopPod, TaskDecision
+from bernstein_operator.decisions.plan import (
+    Action,
+    CreatePod,
+    DeletePod,
+    RecordAbandonment,
+    RunDecision,
+    StopPod,
+    TaskDecision,
+)
 from bernstein_operator.decisions.run import decide_run
 from bernstein_operator.decisions.task import decide
 from bernstein_operator.kube.errors import ApiError, ConflictError, NotFoundError, RefusedError
 from bernstein_operator.telemetry import metrics
+from bernstein_operator.world.books import adapter_of
 from bernstein_operator.world.world import World
 
 log = logging.getLogger(__name__)
@@ -182,7 +191,8 @@ class Controller:
             self._holds.forget(name)
             self._writer.herald.task_gone(name)
             return None
-        self._writer.herald.task_seen(snapshot.task, role=self._world.role_of(snapshot.task))
+        self._tell(snapshot.task)
+        snapshot = self._writer.ledger.books.complete(snapshot)
         now = clock.now()
         decision = decide(snapshot, now=now)
         self._place(snapshot, decision)
@@ -193,6 +203,10 @@ class Controller:
             return None
         lane = _lane_of(decision.actions)
         return _Work(lane, self._apply(task, patch, decision.actions, urgent=lane is Lane.CONTROL))
+
+    def _tell(self, task: TaskObject) -> None:
+        role, adapter = self._world.role_of(task), adapter_of(task, self._world)
+        self._writer.herald.task_seen(task, role=role, adapter=adapter)
 
     def _own_wait(self, snapshot: TaskSnapshot) -> float | None:
         return self._holds.task_wait(snapshot.task.meta.uid) or None
@@ -217,8 +231,24 @@ class Controller:
         stored = self._world.task(task.meta.key)
         if not stored or stored.meta.uid != task.meta.uid:
             return
-        for action in actions:
-            await self._writer.act(stored, action)
+        tried = self._writer.ledger.books.tried(task.meta.uid)
+        try:
+            for action in actions:
+                await self._writer.act(stored, action)
+        finally:
+            if RecordAbandonment() in actions:
+                self._recorded(stored, first=not tried)
+
+    def _recorded(self, task: TaskObject, *, first: bool) -> None:
+        """Have the run tell of a row that was tried; at the first time its task and the dependents go on."""
+        run = task.run_key
+        if not run:
+            return
+        self._queue.add(WorkKey(Kind.RUN, *run))
+        roster = self._world.roster(run)
+        followers = (task.meta.uid, *roster.dependents_of(task.name)) if first else ()
+        for one in (roster.tasks[uid] for uid in followers if uid in roster.tasks):
+            self._queue.add(WorkKey(Kind.TASK, *one.meta.key))
 
     # --- runs -----------------------------------------------------------------------------------------
 
@@ -231,6 +261,8 @@ class Controller:
             self._writer.herald.run_gone(name)
             return None
         self._writer.herald.run_seen(snapshot.run)
+        ledger = self._writer.ledger.books.state(snapshot.run, self._world.roster(name).tasks)
+        snapshot = replace(snapshot, ledger=ledger)
         decision = decide_run(snapshot, now=clock.now())
         pause = self._pause_of(name) if decision.create else None
         if pause:
@@ -296,6 +328,8 @@ class Controller:
 def _lane_of(actions: tuple[Action, ...]) -> Lane:
     if any(isinstance(action, StopPod | DeletePod) for action in actions):
         return Lane.CONTROL
+    if RecordAbandonment() in actions:
+        return Lane.LEDGER
     return Lane.START if any(isinstance(action, CreatePod) for action in actions) else Lane.STATUS
 
 

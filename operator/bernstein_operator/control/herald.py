@@ -59,12 +59,15 @@ class Herald:
         self._tasks: _Told[TaskObject] = _Told()
         self._runs: _Told[RunObject] = _Told()
 
-    def task_seen(self, task: TaskObject, *, role: str) -> None:
-        """Tell what is new about a task as it is stored; ``role`` is its own or its run's."""
+    def task_seen(self, task: TaskObject, *, role: str, adapter: str) -> None:
+        """Tell what is new about a task as it is stored.
+
+        ``role`` is its own or its run's, ``adapter`` its last attempt's.
+        """
         before = self._tasks.update(task)
         if before:
             self._tell(task, kind="AgentTask", notices=task_notices, told=before)
-            metrics.count_transition(before, task, role=role)
+            metrics.count_transition(before, task, role=role, adapter=adapter)
 
     def run_seen(self, run: RunObject) -> None:
         """Tell what is new about a run as it is stored."""

@@ -18,6 +18,8 @@ class Lane(StrEnum):
     """Stopping and removing Pods, and what a person's command writes."""
     STATUS = "status"
     """Recording what has happened."""
+    LEDGER = "ledger"
+    """Writing down abandonments."""
     START = "start"
     """Making Pods and tasks."""
 

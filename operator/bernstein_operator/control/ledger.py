@@ -72,7 +72,6 @@ class Ledger:
         self._waiting: dict[BookKey, _Batch] = {}
         self._writing: dict[BookKey, asyncio.Lock] = {}
         self._loading = asyncio.Lock()
-        self._loaded = False
         self._refused: tuple[float, ApiError] | None = None
 
     async def load(self) -> None:
@@ -82,16 +81,28 @@ class Ledger:
             ApiError: they can't be read; until they can, no row is written either.
         """
         listed = list_all(
-            self._api, CONFIG_MAPS, namespaces=self._namespaces, decode=_read, selector=LABEL_LEDGER, page=_PAGE
+            self._api,
+            CONFIG_MAPS,
+            namespaces=self._namespaces,
+            decode=_read,
+            selector=LABEL_LEDGER,
+            page=_PAGE,
         )
         listing = await _within(LOAD_SECONDS, listed)
         leaves = [leaf for leaf in listing.items if leaf]
         self.books.keep_only(leaves)
         for leaf in leaves:
             self._put(leaf)
-        self._loaded = True
+        self.books.known = True
 
-    async def record(self, row: Row, *, task: Key) -> None:
+    async def start(self) -> None:
+        """Read all segments; where they can't be read, that is tried again with each row."""
+        try:
+            await self._load_once()
+        except ApiError as error:
+            log.warning("ledger not read", extra={"error": str(error)})
+
+    async def record(self, row: Row) -> None:
         """Write a row unless it is there; safe to repeat.
 
         Raises:
@@ -103,7 +114,7 @@ class Ledger:
             if not self.books.has(row.task_uid):
                 await self._write_together(self.books.book(key), row)
         except ApiError as error:
-            self.books.book(key).unwritten[row.task_uid] = task, str(error)
+            self.books.refused(key, row.task_uid, str(error))
             raise
 
     async def watch(self, changed: Callable[[], None]) -> None:
@@ -111,7 +122,7 @@ class Ledger:
         while True:
             await asyncio.sleep(random.uniform(*CHECK_SECONDS))
             try:
-                if self._loaded and await self.check():
+                if self.books.known and await self.check():
                     changed()
             except ApiError as error:
                 log.warning("ledger not checked", extra={"error": str(error)})
@@ -166,7 +177,7 @@ class Ledger:
     # --- the steps ------------------------------------------------------------------------------------
 
     async def _carry_out(self, book: Book, steps: tuple[Step, ...]) -> bool:
-        """Take one step after the other; returns False where what they were planned from isn't so any more."""
+        """Take one step after the other; returns False where the plan has become outdated."""
         for step in steps:
             match step:
                 case Append():
@@ -213,7 +224,7 @@ class Ledger:
         return True
 
     async def _claim(self, book: Book, name: str) -> None:
-        """Find out whose a ConfigMap is that was in the way: one of ours is filled, another's is left alone."""
+        """Find out whose a ConfigMap is that was in the way: ours is filled, another's is left alone."""
         await self._read_again((book.key.namespace, name))
         if name not in book.leaves:
             book.taken.add(name)
@@ -237,16 +248,14 @@ class Ledger:
         marks: dict[str, Any] = {"annotations": annotations} if annotations else {}
         known = {"resourceVersion": meta.resource_version, "uid": meta.uid, **marks}
         patch = {"metadata": known, **changes}
-        return await _within(
-            ANSWER_SECONDS, self._api.patch(CONFIG_MAPS, meta.namespace, meta.name, patch)
-        )
+        return await _within(ANSWER_SECONDS, self._api.patch(CONFIG_MAPS, meta.namespace, meta.name, patch))
 
     # --- reading --------------------------------------------------------------------------------------
 
     async def _load_once(self) -> None:
         """Read the ledger if that has not succeeded yet; who was refused isn't asked again at once."""
         async with self._loading:
-            if self._loaded:
+            if self.books.known:
                 return
             if self._refused and self._clock() < self._refused[0]:
                 raise self._refused[1]

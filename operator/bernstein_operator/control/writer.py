@@ -25,7 +25,9 @@ from bernstein_operator.builders.patch import status_patch, stop_patch
 from bernstein_operator.builders.pod import PodPlan, envelope_config_map, pod
 from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
-from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, StopPod
+from bernstein_operator.control.ledger import Ledger
+from bernstein_operator.decisions.ledger import row_of
+from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, RecordAbandonment, StopPod
 from bernstein_operator.decisions.refusal import can_never_be, malformed, refusal_of, taken_back
 from bernstein_operator.decisions.task import decide, decide_refused
 from bernstein_operator.kube.api import KubeApi
@@ -38,6 +40,7 @@ from bernstein_operator.kube.errors import (
     UnavailableError,
 )
 from bernstein_operator.kube.resources import CONFIG_MAPS, PODS, RUNS, TASKS, Resource
+from bernstein_operator.world.books import adapter_of
 from bernstein_operator.world.world import World
 
 
@@ -62,6 +65,7 @@ class Writer:
     herald: Herald
     clock: Callable[[], datetime]
     agent_image: str
+    ledger: Ledger
 
     async def store_task(self, task: TaskObject, patch: dict[str, Any], *, urgent: bool = False) -> None:
         """Store a task's status.
@@ -81,7 +85,7 @@ class Writer:
         raw = orjson.loads(answer)
         self.world.put_task(raw)
         stored = TaskObject.parse(raw)
-        self.herald.task_seen(stored, role=self.world.role_of(stored))
+        self.herald.task_seen(stored, role=self.world.role_of(stored), adapter=adapter_of(stored, self.world))
 
     async def store_run(self, run: RunObject, patch: dict[str, Any]) -> None:
         """Store a run's status; raises as ``store_task`` does."""
@@ -110,6 +114,8 @@ class Writer:
                 await self._stop_pod(target, stop)
             case DeletePod(pod=target, force=force):
                 await self._delete_pod(target, force=force)
+            case RecordAbandonment():
+                await self._record(task)
 
     async def create_tasks(
         self, run: RunObject, entries: tuple[InlineTask, ...]
@@ -278,6 +284,14 @@ class Writer:
             self.world.gone(target)
         else:
             self.world.seen(_POD.decode(answer))
+
+    # --- the ledger -----------------------------------------------------------------------------------
+
+    async def _record(self, task: TaskObject) -> None:
+        snapshot = self.world.task_snapshot(task.meta.key, refusal=None)
+        run = snapshot.run if snapshot else None
+        row = row_of(task, run, role=self.world.role_of(task), adapter=adapter_of(task, self.world))
+        await self.ledger.record(row)
 
     # --- tasks ----------------------------------------------------------------------------------------
 

@@ -59,7 +59,12 @@ def judge(
         until=since + timeout if since else None,
     )
     overdue = verdict.until is not None and now >= verdict.until
-    blocks = (_block(one, record, overdue=overdue) for one, record in open_pairs)
+    blocks = (
+        _block(one, record, overdue=overdue)
+        for one, record in open_pairs
+        # Who is blocked already stays so: after a restart no row has been tried.
+        if status.blocked_by or not one.unrecorded
+    )
     return replace(verdict, blocked=next((block for block in blocks if block), None))
 
 

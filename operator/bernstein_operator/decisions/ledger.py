@@ -8,13 +8,24 @@ full one would refuse each further row: long before that it is sealed and the ne
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from itertools import pairwise
 from typing import Final, TypeAlias
+
+from bernstein_agent.contract import AbandonReason
+from bernstein_operator.api.conditions import find
+from bernstein_operator.api.objects import RunObject, TaskObject
+from bernstein_operator.api.snapshot import TaskSnapshot
+from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.vocabulary import ConditionType, TaskPhase
+from bernstein_operator.decisions.plan import Action, RecordAbandonment
 
 DETAIL_LIMIT: Final = 32 * 1024
 """Of a row's detail, in bytes of UTF-8."""
 SEGMENT_LIMIT: Final = 900 * 1024
 """Of a segment's data, keys and values together, in bytes; the API server's own limit is 1 MiB."""
 NO_ADAPTER: Final = "none"
+UNKNOWN_ACTOR: Final = "unknown"
 _CUT_MARK: Final = "… [cut]"
 
 
@@ -90,6 +101,52 @@ class Seal:
 Step: TypeAlias = Append | Open | Seal
 
 
+def in_order(
+    actions: tuple[Action, ...], status: AgentTaskStatus, snapshot: TaskSnapshot
+) -> tuple[Action, ...]:
+    """Return what to do for a task that goes on to ``status``: ``actions``, unless its row has to come first.
+
+    An abandonment is stored in the task's status first, then in the ledger; only after that do its dependents
+    follow, and its Pod is ended. A row that can't be written is tried again, and holds none of it up.
+    """
+    if status.phase is not TaskPhase.ABANDONED or not snapshot.row_missing:
+        return actions
+    if snapshot.task.status.phase is not TaskPhase.ABANDONED:
+        return ()
+    return actions if actions and snapshot.row_tried else (RecordAbandonment(),)
+
+
+def row_of(task: TaskObject, run: RunObject | None, *, role: str, adapter: str) -> Row:
+    """Return an abandoned task's row; everything in it is stored, so a late one says the same."""
+    namespace, run_name = task.run_key or (task.meta.namespace, "")
+    status = task.status
+    reason, detail, actor, moment = _given_up(status)
+    return Row(
+        task_uid=task.meta.uid,
+        timestamp=int(moment.timestamp()) if moment else 0,
+        task_id=task.meta.name,
+        role=role,
+        reason=reason,
+        adapter=adapter,
+        attempts=status.attempt,
+        detail=detail,
+        run=run_name,
+        run_uid=run.meta.uid if run else task.made_by,
+        namespace=namespace,
+        actor=actor,
+        cost_to_date_usd=str(status.usage.cost_usd) if status.usage else "0",
+    )
+
+
+def _given_up(status: AgentTaskStatus) -> tuple[str, str, str, datetime | None]:
+    """Return reason, detail, actor and moment; of a status of an older version what can be said of it."""
+    stored = status.abandonment
+    if stored:
+        return stored.reason, stored.detail, stored.actor, stored.time
+    failed = find(status.conditions, ConditionType.FAILED)
+    return AbandonReason.OTHER, failed.message if failed else "", UNKNOWN_ACTOR, status.completion_time
+
+
 def cut(detail: str) -> str:
     """Return ``detail``, or as much of its head as fits with a mark that says so."""
     encoded = detail.encode()
@@ -144,6 +201,6 @@ def plan(segments: Sequence[Segment], rows: Iterable[Row], *, names: Iterable[st
 
 
 def _seals(chain: Sequence[Segment]) -> tuple[Seal, ...]:
-    pairs = zip(chain, chain[1:], strict=False)
+    pairs = pairwise(chain)
     owed = ((one, after.name) for one, after in pairs if not one.sealed or one.successor != after.name)
     return tuple(Seal(one.name, successor) for one, successor in owed)

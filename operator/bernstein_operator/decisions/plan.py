@@ -32,7 +32,12 @@ class DeletePod:
     force: bool = False
 
 
-Action: TypeAlias = CreatePod | StopPod | DeletePod
+@dataclass(frozen=True, slots=True)
+class RecordAbandonment:
+    """Write an abandoned task's row into the ledger; safe to ask for again."""
+
+
+Action: TypeAlias = CreatePod | StopPod | DeletePod | RecordAbandonment
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,30 @@ from typing import Final
 
 from bernstein_operator.api.conditions import find
 from bernstein_operator.api.run import (
+    AbandonmentCounts,
     BernsteinRunSpec,
     BernsteinRunStatus,
     ConcurrencyStatus,
     InlineTask,
+    ReasonCount,
     TaskCounts,
 )
 from bernstein_operator.api.snapshot import RunSnapshot
+<<<<<<< HEAD
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionType, RunPhase, RunReason, TaskPhase
+=======
+from bernstein_operator.api.task_status import CancelRequest
+from bernstein_operator.api.vocabulary import (
+    ENDED_RUN_PHASES,
+    ConditionStatus,
+    ConditionType,
+    RunPhase,
+    RunReason,
+    TaskPhase,
+)
+>>>>>>> 8447a7b (Write each abandoned task's row: after its status, before its dependents and its Pod)
 from bernstein_operator.decisions.admission import configured_ceiling
-from bernstein_operator.decisions.conditions import Standing, merge, run_conditions, stalled
+from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
 from bernstein_operator.decisions.plan import RunDecision
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
 from bernstein_operator.decisions.ttl import clear_at
@@ -160,7 +174,10 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
         **sticky(snapshot, now=now),
         "concurrency": ConcurrencyStatus(configured=ceiling, effective=ceiling, live=snapshot.live),
         "tasks": _counts(snapshot),
-        "conditions": merge(stored.conditions, wanted, generation=meta.generation, now=now),
+        "abandonments": _abandonments(snapshot),
+        "conditions": merge(
+            stored.conditions, [*wanted, *_of_ledger(snapshot)], generation=meta.generation, now=now
+        ),
     }
     return stored.model_copy(update=changes)
 
@@ -188,6 +205,29 @@ def _counts(snapshot: RunSnapshot) -> TaskCounts:
     }
     counts = {name: snapshot.phases.get(phase, 0) for name, phase in by_field.items()}
     return TaskCounts(total=sum(snapshot.phases.values()), **counts)
+
+
+def _abandonments(snapshot: RunSnapshot) -> AbandonmentCounts | None:
+    ledger = snapshot.ledger
+    if not ledger.known:
+        return snapshot.run.status.abandonments
+    if not ledger.first:
+        return None
+    counts = tuple(ReasonCount(reason=reason, count=count) for reason, count in ledger.reasons)
+    return AbandonmentCounts(
+        total=sum(count for _, count in ledger.reasons), by_reason=counts, ledger=ledger.first
+    )
+
+
+def _of_ledger(snapshot: RunSnapshot) -> list[Wanted]:
+    """Return LedgerWritable where there is, or was, something to say."""
+    ledger, kind = snapshot.ledger, ConditionType.LEDGER_WRITABLE
+    if ledger.failure:
+        return [Wanted(kind, RunReason.LEDGER_WRITE_FAILED, ledger.failure, ConditionStatus.FALSE)]
+    named = ", ".join(ledger.edited)
+    text = f"Changed by somebody else, and left so: the rows of the tasks with UID {named}." if named else ""
+    told = find(snapshot.run.status.conditions, kind) is not None
+    return [Wanted(kind, RunReason.LEDGER_WRITTEN, text)] if told or text else []
 
 
 def _told(status: BernsteinRunStatus) -> tuple[object, ...]:

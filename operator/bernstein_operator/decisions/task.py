@@ -18,6 +18,7 @@ from bernstein_operator.decisions.commands import obey
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, task_conditions
 from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.decisions.going import going_on
+from bernstein_operator.decisions.ledger import in_order
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.plan import TaskDecision, earliest
 from bernstein_operator.decisions.remarks import remarks
@@ -31,7 +32,7 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
     task = snapshot.task
     if task.meta.deletion_timestamp:
         # Its Pods are owned by it: garbage collection takes them.
-        return TaskDecision(status=task.status)
+        return TaskDecision(status=task.status, actions=in_order((), task.status, snapshot))
     effective = task.effective(_defaults(snapshot))
     if effective is None or not task.status_readable:
         return TaskDecision(status=_unreadable(snapshot, now=now))
@@ -41,7 +42,7 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
     rest = clear_away(course.status, snapshot, now=now)
     return TaskDecision(
         status=_with_conditions(course, question),
-        actions=(*course.actions, *rest.actions),
+        actions=in_order((*course.actions, *rest.actions), course.status, snapshot),
         candidate=course.candidate,
         wake=earliest((*course.wake, *rest.moments)),
     )

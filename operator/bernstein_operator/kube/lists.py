@@ -42,27 +42,37 @@ async def list_all(
     namespaces: Iterable[str],
     decode: Callable[[bytes], _Item],
     selector: str = "",
+    page: int = PAGE,
 ) -> Listing[_Item]:
     """Read all objects of a kind; ``namespaces`` holds one empty text for the whole cluster.
 
-    The version is that of the oldest of the lists, where there are several.
+    ``page`` is how many are asked for at once: fewer of big ones. The version is that of the oldest of the
+    lists, where there are several.
     """
-    listings = [await _list(api, resource, one, decode=decode, selector=selector) for one in namespaces]
+    listings = [
+        await _list(api, resource, one, decode=decode, selector=selector, page=page) for one in namespaces
+    ]
     items = [item for listing in listings for item in listing.items]
     return Listing(items=items, version=min(listing.version for listing in listings))
 
 
 async def list_versions(
-    api: KubeApi, resource: Resource, *, namespaces: Iterable[str], fields: str = ""
+    api: KubeApi, resource: Resource, *, namespaces: Iterable[str], fields: str = "", selector: str = ""
 ) -> dict[tuple[str, str], int]:
     """Return each object's version by namespace and name: a cheap way to find what was missed.
 
-    ``fields`` is a field selector.
+    ``fields`` is a field selector, ``selector`` one of labels.
     """
     found: dict[tuple[str, str], int] = {}
     for namespace in namespaces:
         listing = await _list(
-            api, resource, namespace, decode=orjson.loads, fields=fields, accept=METADATA_ONLY
+            api,
+            resource,
+            namespace,
+            decode=orjson.loads,
+            selector=selector,
+            fields=fields,
+            accept=METADATA_ONLY,
         )
         for item in listing.items:
             meta = item["metadata"]
@@ -79,11 +89,12 @@ async def _list(
     selector: str = "",
     fields: str = "",
     accept: str = "application/json",
+    page: int = PAGE,
 ) -> Listing[_Item]:
     items: list[_Item] = []
     token = ""
     while True:
-        params = {"limit": str(PAGE)}
+        params = {"limit": str(page)}
         if selector:
             params["labelSelector"] = selector
         if fields:
@@ -91,12 +102,12 @@ async def _list(
         if token:
             params["continue"] = token
         try:
-            page = _PAGES.decode(await api.list_page(resource, namespace, params=params, accept=accept))
+            found = _PAGES.decode(await api.list_page(resource, namespace, params=params, accept=accept))
         except GoneError:
             # The list took so long that its version is no longer kept: what was read is worth nothing.
             items, token = [], ""
             continue
-        items += [decode(bytes(raw)) for raw in page.items or ()]
-        token = page.metadata.get("continue", "")
+        items += [decode(bytes(raw)) for raw in found.items or ()]
+        token = found.metadata.get("continue", "")
         if not token:
-            return Listing(items=items, version=int(page.metadata["resourceVersion"]))
+            return Listing(items=items, version=int(found.metadata["resourceVersion"]))

@@ -33,10 +33,22 @@ BUILD_INFO: Final = Gauge(
 AGENTS_LIVE: Final = Gauge("bernstein_agents_live", "Slots held by agents.", registry=REGISTRY)
 TASKS: Final = Gauge("bernstein_agenttasks", "AgentTasks in each phase.", ["phase"], registry=REGISTRY)
 TASKS_FINISHED: Final = Counter(
-    "bernstein_tasks_finished", "AgentTasks that came to their end.", ["phase", "role"], registry=REGISTRY
+    "bernstein_tasks_finished",
+    "AgentTasks that came to their end.",
+    ["phase", "role", "adapter"],
+    registry=REGISTRY,
+)
+ABANDONMENTS: Final = Counter(
+    "bernstein_abandonments",
+    "AgentTasks that were given up.",
+    ["reason", "role", "adapter"],
+    registry=REGISTRY,
 )
 ATTEMPTS: Final = Counter(
-    "bernstein_attempts", "Attempts that ended, by what they counted as.", ["result_class"], registry=REGISTRY
+    "bernstein_attempts",
+    "Attempts that ended, by what they counted as.",
+    ["result_class", "adapter"],
+    registry=REGISTRY,
 )
 RECONCILES: Final = Counter(
     "bernstein_operator_reconcile", "Passes over an object.", ["controller", "result"], registry=REGISTRY
@@ -97,14 +109,19 @@ def request_timer(method: str) -> Iterator[Callable[[int], None]]:
         REQUEST_SECONDS.labels(method).observe(time.perf_counter() - started)
 
 
-def count_transition(before: TaskObject, after: TaskObject, *, role: str) -> None:
-    """Count what changed between two stored states of a task whose role is ``role``."""
+def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapter: str) -> None:
+    """Count what changed between two stored states of a task; ``adapter`` is its last attempt's."""
     ended = {one.number for one in before.status.attempts if one.end_time}
     for attempt in after.status.attempts:
         if attempt.end_time and attempt.number not in ended:
-            ATTEMPTS.labels(attempt.result_class or "").inc()
-    if after.status.phase != before.status.phase and after.status.phase in SETTLED_PHASES:
-        TASKS_FINISHED.labels(after.status.phase, _bounded(role)).inc()
+            ATTEMPTS.labels(attempt.result_class or "", adapter).inc()
+    if after.status.phase == before.status.phase:
+        return
+    if after.status.phase in SETTLED_PHASES:
+        TASKS_FINISHED.labels(after.status.phase, _bounded(role), adapter).inc()
+    if after.status.phase is TaskPhase.ABANDONED:
+        given_up = after.status.abandonment
+        ABANDONMENTS.labels(given_up.reason if given_up else "other", _bounded(role), adapter).inc()
 
 
 def set_tasks(phases: Iterable[TaskPhase]) -> None:

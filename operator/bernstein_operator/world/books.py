@@ -7,13 +7,15 @@ keeper rewrites proves nothing.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final, NamedTuple
 
 import msgspec
 
+from bernstein_agent.contract import AbandonReason
+from bernstein_operator.api.conditions import find
 from bernstein_operator.api.names import (
     ANNOTATION_NEXT_SEGMENT,
     ANNOTATION_RUN_NAME,
@@ -22,12 +24,12 @@ from bernstein_operator.api.names import (
     MANAGED_BY,
     ledger_name,
 )
-from bernstein_operator.api.objects import Key
+from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
-from bernstein_operator.api.snapshot import LedgerState
-from bernstein_operator.decisions.ledger import Segment, weight
-
-_UNREADABLE: Final = "other"
+from bernstein_operator.api.snapshot import LedgerState, TaskSnapshot
+from bernstein_operator.api.vocabulary import ConditionStatus, ConditionType, TaskPhase
+from bernstein_operator.decisions.ledger import NO_ADAPTER, Segment, weight
+from bernstein_operator.world.world import World
 
 
 class BookKey(NamedTuple):
@@ -64,7 +66,7 @@ class _ConfigMap(msgspec.Struct):
 
 
 class _Reason(msgspec.Struct):
-    reason: str
+    reason: AbandonReason
 
 
 _CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
@@ -104,7 +106,8 @@ def _kept(value: str) -> Kept:
     try:
         reason = _ROW.decode(value).reason
     except msgspec.DecodeError:
-        reason = _UNREADABLE
+        # Somebody else wrote it. It is there, and counts.
+        reason = AbandonReason.OTHER
     return Kept(reason, hashlib.sha256(value.encode()).digest()[:8])
 
 
@@ -117,14 +120,14 @@ class Book:
         leaves: by their names.
         taken: names of ConfigMaps of other people, where a segment would have been.
         edited: tasks whose row somebody has changed.
-        unwritten: tasks whose row could not be written, each with its key and why.
+        unwritten: tasks whose row could not be written, each with the reason.
     """
 
     key: BookKey
     leaves: dict[str, Leaf] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     edited: set[str] = field(default_factory=set)
-    unwritten: dict[str, tuple[Key, str]] = field(default_factory=dict)
+    unwritten: dict[str, str] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -141,21 +144,47 @@ class Book:
                 yield name
 
 
+def adapter_of(task: TaskObject, world: World) -> str:
+    """Return the adapter of a task's last attempt, "none" where there was none or its profile is gone."""
+    last = task.status.attempts[-1] if task.status.attempts else None
+    profile = world.profile((task.meta.namespace, last.profile)) if last and last.profile else None
+    return str(profile.spec.adapter) if profile and profile.spec else NO_ADAPTER
+
+
 class Books:
-    """All runs' books, and in which segment each task's row is."""
+    """All runs' books, and in which of them each task's row is; ``known`` once all were read."""
 
     def __init__(self) -> None:
+        self.known = False
         self._books: dict[BookKey, Book] = {}
         self._where: dict[str, Leaf] = {}
+        self._owed: dict[str, Book] = {}
 
     def has(self, task_uid: str) -> bool:
         """Whether a task's row is there."""
         return task_uid in self._where
 
-    def tried(self, task_uid: str, book: BookKey) -> bool:
-        """Whether a task's row is there, or was refused at least once by this process' account."""
-        found = self._books.get(book)
-        return self.has(task_uid) or (found is not None and task_uid in found.unwritten)
+    def tried(self, task_uid: str) -> bool:
+        """Whether a task's row is there, or could not be written when this process tried."""
+        return task_uid in self._where or task_uid in self._owed
+
+    def complete(self, snapshot: TaskSnapshot) -> TaskSnapshot:
+        """Add to a snapshot what is known of the rows of the task and of those that it depends on."""
+        uid = snapshot.task.meta.uid
+        dependencies = tuple(
+            replace(one, unrecorded=True)
+            if one.phase is TaskPhase.ABANDONED and not self.tried(one.uid)
+            else one
+            for one in snapshot.dependencies
+        )
+        missing, tried = not self.has(uid), self.tried(uid)
+        return replace(snapshot, row_missing=missing, row_tried=tried, dependencies=dependencies)
+
+    def refused(self, key: BookKey, task_uid: str, why: str) -> None:
+        """Take note that a task's row could not be written."""
+        book = self.book(key)
+        book.unwritten[task_uid] = why
+        self._owed[task_uid] = book
 
     def book(self, key: BookKey) -> Book:
         """Return a run's book, a new one where it had none."""
@@ -173,7 +202,9 @@ class Books:
         if before and before.meta.uid == leaf.meta.uid and leaf.meta.version <= before.meta.version:
             return frozenset()
         known = before.rows if before else {}
-        changed = {uid for uid, kept in leaf.rows.items() if uid in known and known[uid].digest != kept.digest}
+        changed = {
+            uid for uid, kept in leaf.rows.items() if uid in known and known[uid].digest != kept.digest
+        }
         fresh = frozenset(changed - book.edited)
         book.edited = (book.edited - leaf.rows.keys()) | changed
         if before:
@@ -195,20 +226,30 @@ class Books:
         for key in self.versions().keys() - there:
             self.drop(key)
 
-    def state(self, key: BookKey, *, exists: Callable[[Key, str], bool]) -> LedgerState:
-        """Return what a run has to tell of its ledger; a row is owed only while ``exists`` knows the task."""
-        book = self._books.get(key)
-        if not book:
-            return LedgerState()
-        owed = {uid: one for uid, one in book.unwritten.items() if exists(one[0], uid)}
-        book.unwritten = owed
-        first = book.segments[0].name if book.leaves else ""
+    def state(self, run: RunObject, tasks: Mapping[str, TaskObject]) -> LedgerState:
+        """Return what a run has to tell of its ledger; ``tasks`` are those that it has now, by UID.
+
+        The rows of deleted tasks count, but none is owed any more: there is nothing left to write it from.
+        """
+        book = self.book(BookKey(run.meta.namespace, run.meta.name, run.meta.uid))
+        for uid in book.unwritten.keys() - tasks.keys():
+            del book.unwritten[uid]
+            self._owed.pop(uid, None)
         return LedgerState(
-            first=first,
+            known=self.known,
+            first=book.segments[0].name if book.leaves else "",
             reasons=tuple(sorted((reason, number) for reason, number in book.reasons.items() if number)),
-            failure=next((text for _, text in reversed(owed.values())), ""),
+            failure=next(reversed(book.unwritten.values()), "") or self._told_before(run, tasks),
             edited=tuple(sorted(book.edited)),
         )
+
+    def _told_before(self, run: RunObject, tasks: Mapping[str, TaskObject]) -> str:
+        """Return what another process has told of a row that this one hasn't tried yet."""
+        told = find(run.status.conditions, ConditionType.LEDGER_WRITABLE)
+        if not told or told.status != ConditionStatus.FALSE:
+            return ""
+        abandoned = (task for task in tasks.values() if task.status.phase is TaskPhase.ABANDONED)
+        return told.message if any(not self.has(task.meta.uid) for task in abandoned) else ""
 
     def _add(self, book: Book, leaf: Leaf) -> None:
         book.leaves[leaf.meta.name] = leaf
@@ -216,6 +257,7 @@ class Books:
             self._where[uid] = leaf
             book.reasons[kept.reason] += 1
             book.unwritten.pop(uid, None)
+            self._owed.pop(uid, None)
 
     def _remove(self, book: Book, leaf: Leaf) -> None:
         del book.leaves[leaf.meta.name]

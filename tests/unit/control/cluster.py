@@ -11,6 +11,7 @@ from bernstein_operator.control import clock
 from bernstein_operator.control.controller import Controller, Marks
 from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
+from bernstein_operator.control.ledger import Ledger
 from bernstein_operator.control.queue import WorkQueue
 from bernstein_operator.control.sync import Sync
 from bernstein_operator.control.writer import Writer
@@ -98,7 +99,8 @@ async def operating(run: Raw, *tasks: Raw, missed: Sequence[Raw] = ()) -> AsyncI
     async with serving(cluster):
         world = World(Marks(queue, holds), clock=clock.now, operator_limit=None)
         herald = Herald(Recorder(cluster.api), instance="test")
-        writer = Writer(cluster.api, world, holds, herald, clock.now, "agent:test")
+        ledger = Ledger(cluster.api, clock.monotonic, namespaces=("ns",))
+        writer = Writer(cluster.api, world, holds, herald, clock.now, "agent:test", ledger)
         sync = Sync(cluster.api, world, namespaces=("ns",))
         controller = Controller(world, queue, holds, writer, sync.nothing_missed)
         cluster.holds, cluster.writer = holds, writer

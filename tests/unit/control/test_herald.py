@@ -58,7 +58,7 @@ async def heralding() -> AsyncIterator[tuple[Herald, Server]]:
 
 
 def seen(one: TaskObject) -> Deed:
-    return lambda herald: herald.task_seen(one, role="")
+    return lambda herald: herald.task_seen(one, role="", adapter="")
 
 
 def gone(herald: Herald) -> None:
@@ -104,7 +104,7 @@ async def test_what_is_new_about_a_run_is_told_once() -> None:
 async def test_a_start_tells_what_may_be_owed(after: float, told_again: list[str]) -> None:
     async with heralding() as (herald, server):
         await herald.tell_owed([LATER], [], now=at(after))
-        herald.task_seen(LATER, role="")
+        herald.task_seen(LATER, role="", adapter="")
     assert reasons(server) == told_again
 
 

@@ -21,7 +21,14 @@ from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.builders.patch import status_patch
 from bernstein_operator.decisions.attempt import open_attempt
-from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, StopPod, TaskDecision
+from bernstein_operator.decisions.plan import (
+    Action,
+    CreatePod,
+    DeletePod,
+    RecordAbandonment,
+    StopPod,
+    TaskDecision,
+)
 from bernstein_operator.decisions.task import decide
 from bernstein_operator.world.world import World
 from tests.unit.objects import T0, Raw, merged, pod, raw_profile, raw_run, raw_task, running, said, terminated
@@ -126,6 +133,8 @@ class OneTask(RuleBasedStateMachine):
             case DeletePod(pod=target, force=force):
                 if target.metadata.name in self.pods:
                     self._delete(target.metadata.name, force=force)
+            case RecordAbandonment():
+                raise AssertionError("here every row is written")
 
     def _create(self) -> None:
         assert not self._snapshot().task.cancelled, "no Pod is created after a cancel was seen"

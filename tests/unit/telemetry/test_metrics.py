@@ -23,7 +23,7 @@ def value(name: str, labels: Mapping[str, str]) -> float:
 
 
 def count(before: AgentTaskStatus, after: AgentTaskStatus, *, role: str = "counted") -> None:
-    metrics.count_transition(task(status=before), task(status=after), role=role)
+    metrics.count_transition(task(status=before), task(status=after), role=role, adapter="script")
 
 
 ENDED = attempt(1, end_time=at(1), result_class="oom")
@@ -41,9 +41,10 @@ ENDED = attempt(1, end_time=at(1), result_class="oom")
 def test_each_attempt_is_counted_once_at_its_end(
     before: AgentTaskStatus, after: AgentTaskStatus, more: int
 ) -> None:
-    had = value("bernstein_attempts_total", {"result_class": "oom"})
+    labels = {"result_class": "oom", "adapter": "script"}
+    had = value("bernstein_attempts_total", labels)
     count(before, after)
-    assert value("bernstein_attempts_total", {"result_class": "oom"}) == had + more
+    assert value("bernstein_attempts_total", labels) == had + more
 
 
 @pytest.mark.parametrize(
@@ -54,10 +55,34 @@ def test_each_attempt_is_counted_once_at_its_end(
     ],
 )
 def test_each_task_is_counted_once_at_its_end(before: str, after: str, more: int) -> None:
-    labels = {"phase": "Succeeded", "role": "counted"}
+    labels = {"phase": "Succeeded", "role": "counted", "adapter": "script"}
     had = value("bernstein_tasks_finished_total", labels)
     count(status(phase=before), status(phase=after))
     assert value("bernstein_tasks_finished_total", labels) == had + more
+
+
+GIVEN_UP = {"reason": "out_of_scope", "actor": "agent", "time": at(1)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        pytest.param(
+            status(phase="Running"), status(phase="Abandoned", abandonment=GIVEN_UP), "out_of_scope", id="why"
+        ),
+        pytest.param(status(phase="Running"), status(phase="Abandoned"), "other", id="not told why"),
+        pytest.param(status(phase="Abandoned"), status(phase="Abandoned"), None, id="abandoned before"),
+        pytest.param(status(phase="Running"), status(phase="Failed"), None, id="failed"),
+    ],
+)
+def test_each_abandonment_is_counted_once_by_its_reason(
+    before: AgentTaskStatus, after: AgentTaskStatus, reason: str | None
+) -> None:
+    had = shown("bernstein_abandonments_total")
+    count(before, after)
+    now = shown("bernstein_abandonments_total")
+    more = {dict(labels)["reason"]: number - had.get(labels, 0) for labels, number in now.items()}
+    assert {name: number for name, number in more.items() if number} == ({reason: 1} if reason else {})
 
 
 def test_a_blocked_task_has_not_finished() -> None:
