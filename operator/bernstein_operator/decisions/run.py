@@ -19,10 +19,6 @@ from bernstein_operator.api.run import (
     TaskCounts,
 )
 from bernstein_operator.api.snapshot import RunSnapshot
-<<<<<<< HEAD
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionType, RunPhase, RunReason, TaskPhase
-=======
-from bernstein_operator.api.task_status import CancelRequest
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
     ConditionStatus,
@@ -31,7 +27,6 @@ from bernstein_operator.api.vocabulary import (
     RunReason,
     TaskPhase,
 )
->>>>>>> 8447a7b (Write each abandoned task's row: after its status, before its dependents and its Pod)
 from bernstein_operator.decisions.admission import configured_ceiling
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
 from bernstein_operator.decisions.plan import RunDecision
