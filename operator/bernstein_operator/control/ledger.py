@@ -12,6 +12,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -65,7 +66,8 @@ class Ledger:
     """
 
     def __init__(self, api: KubeApi, clock: Callable[[], float], *, namespaces: tuple[str, ...]) -> None:
-        self.books = Books()
+        self._lost = asyncio.Event()
+        self.books = Books(self._lost.set)
         self._api = api
         self._clock = clock
         self._namespaces = namespaces
@@ -120,12 +122,19 @@ class Ledger:
     async def watch(self, changed: Callable[[], None]) -> None:
         """Look for ever for what others did to the ledger; tells ``changed`` whenever there was something."""
         while True:
-            await asyncio.sleep(random.uniform(*CHECK_SECONDS))
-            try:
-                if self.books.known and await self.check():
-                    changed()
-            except ApiError as error:
-                log.warning("ledger not checked", extra={"error": str(error)})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(random.uniform(*CHECK_SECONDS)):
+                    await self._lost.wait()
+            if self._lost.is_set() or await self._differs():
+                self._lost.clear()
+                changed()
+
+    async def _differs(self) -> bool:
+        try:
+            return self.books.known and await self.check()
+        except ApiError as error:
+            log.warning("ledger not checked", extra={"error": str(error)})
+            return False
 
     async def check(self) -> bool:
         """Read again every segment that isn't as it is known; returns whether there was one."""

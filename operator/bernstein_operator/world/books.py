@@ -7,7 +7,7 @@ keeper rewrites proves nothing.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final, NamedTuple
@@ -152,10 +152,14 @@ def adapter_of(task: TaskObject, world: World) -> str:
 
 
 class Books:
-    """All runs' books, and in which of them each task's row is; ``known`` once all were read."""
+    """All runs' books, and in which of them each task's row is; ``known`` once all were read.
 
-    def __init__(self) -> None:
+    ``lost`` is called whenever rows are gone that were there.
+    """
+
+    def __init__(self, lost: Callable[[], None]) -> None:
         self.known = False
+        self._lost = lost
         self._books: dict[BookKey, Book] = {}
         self._where: dict[str, Leaf] = {}
         self._owed: dict[str, Book] = {}
@@ -211,6 +215,8 @@ class Books:
             self._remove(book, before)
         leaf.rows.update({uid: known[uid] for uid in changed})
         self._add(book, leaf)
+        if known.keys() - leaf.rows.keys():
+            self._lost()
         return fresh
 
     def drop(self, key: Key) -> None:
@@ -219,6 +225,7 @@ class Books:
         for book in self._books.values():
             if book.key.namespace == namespace and name in book.leaves:
                 self._remove(book, book.leaves[name])
+                self._lost()
 
     def keep_only(self, leaves: Iterable[Leaf]) -> None:
         """Forget every segment that isn't among ``leaves``, a complete list."""
