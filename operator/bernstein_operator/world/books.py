@@ -210,9 +210,9 @@ class Books:
             uid for uid, kept in leaf.rows.items() if uid in known and known[uid].digest != kept.digest
         }
         fresh = frozenset(changed - book.edited)
-        book.edited = (book.edited - leaf.rows.keys()) | changed
         if before:
             self._remove(book, before)
+        book.edited |= changed
         leaf.rows.update({uid: known[uid] for uid in changed})
         self._add(book, leaf)
         if known.keys() - leaf.rows.keys():

@@ -93,12 +93,12 @@ def test_abnd_3_an_abandoned_task_stays_so_and_has_one_row(kube: Kube, operator:
     for number in range(10):
         kube.annotate("agenttasks", "t", abandon=f"out_of_scope: {number}", note=str(number))
     operator.restart()
-    end_pod(kube, pod, result=make_result(pod, cost_usd="0.5"))
+    end_pod(kube, pod, result=make_result(pod, cost_usd="0.50"))
     kube.patch("agenttasks", "t", {"spec": {"priority": 1}})
     kube.wait_for(
         "agenttasks",
         "t",
-        lambda found: found["status"].get("usage", {}).get("costUsd") == "0.5",
+        lambda found: found["status"].get("usage", {}).get("costUsd") == "0.50",
         what="spent",
     )
     holds_for(2, lambda: rows(kube) == first, what="the one row, byte for byte")

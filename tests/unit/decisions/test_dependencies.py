@@ -136,3 +136,21 @@ def test_of_several_the_first_that_blocks_is_named() -> None:
 
 def test_nothing_is_waited_for_where_nothing_is_depended_on() -> None:
     assert verdict() == Verdict()
+
+
+@pytest.mark.parametrize(
+    ("unrecorded", "blocked_before", "blocked"),
+    [
+        pytest.param(True, False, False, id="nobody has tried to write its row"),
+        pytest.param(False, False, True, id="its row was tried"),
+        pytest.param(True, True, True, id="the dependent is blocked already"),
+    ],
+)
+def test_an_abandonment_is_followed_once_its_row_was_tried(
+    unrecorded: bool, blocked_before: bool, blocked: bool
+) -> None:
+    why = BlockedBy(task="a", root_cause="a", cause=BlockCause.ABANDONED)
+    before = status(phase="BlockedByAbandon", blocked_by=why) if blocked_before else status()
+    found = judge([there(TaskPhase.ABANDONED, unrecorded=unrecorded)], before, timeout=TIMEOUT, now=at(0))
+    assert (found.blocked == (TaskPhase.BLOCKED_BY_ABANDON, why)) == blocked
+    assert found.waits_for == ("a",)
