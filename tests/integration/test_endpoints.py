@@ -19,6 +19,7 @@ DOCUMENTED = frozenset(
         "bernstein_agents_live",
         "bernstein_agenttasks",
         "bernstein_tasks_finished_total",
+        "bernstein_abandonments_total",
         "bernstein_attempts_total",
         "bernstein_operator_reconcile_total",
         "bernstein_operator_reconcile_time_seconds",

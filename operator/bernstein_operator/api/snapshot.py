@@ -100,6 +100,7 @@ class LedgerState:
         first: the ConfigMap with its first rows, empty while there is none.
         reasons: how many rows there are of each reason, in alphabetical order.
         failure: why a row can't be written, empty if all are there.
+        owed: whether the run has ended and a row is missing that only its task can give.
         edited: tasks (UIDs) whose row somebody else has changed.
     """
 
@@ -107,6 +108,7 @@ class LedgerState:
     first: str = ""
     reasons: tuple[tuple[str, int], ...] = ()
     failure: str = ""
+    owed: bool = False
     edited: tuple[str, ...] = ()
 
 

@@ -263,6 +263,8 @@ class Ledger:
 
     async def _load_once(self) -> None:
         """Read the ledger if that has not succeeded yet; who was refused isn't asked again at once."""
+        if self.books.known:
+            return
         async with self._loading:
             if self.books.known:
                 return

@@ -66,7 +66,8 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         urgent=_told(status) != _told(run.status) or _forgotten(snapshot, status),
         create=create,
         free=max(0, ceiling - snapshot.live) if starts else 0,
-        clear=expired and (snapshot.present > 0 or run.spec.ttl.delete_run),
+        # Of a deleted task nothing is left that its row could be made of.
+        clear=expired and not snapshot.ledger.owed and (snapshot.present > 0 or run.spec.ttl.delete_run),
         whole=run.spec.ttl.delete_run,
         wake=None if expired else kept_until,
     )

@@ -27,7 +27,7 @@ from bernstein_operator.api.names import (
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
 from bernstein_operator.api.snapshot import LedgerState, TaskSnapshot
-from bernstein_operator.api.vocabulary import ConditionStatus, ConditionType, TaskPhase
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionStatus, ConditionType, TaskPhase
 from bernstein_operator.decisions.ledger import NO_ADAPTER, Segment, weight
 from bernstein_operator.world.world import World
 
@@ -238,7 +238,8 @@ class Books:
 
         The rows of deleted tasks count, but none is owed any more: there is nothing left to write it from.
         """
-        book = self.book(BookKey(run.meta.namespace, run.meta.name, run.meta.uid))
+        key = BookKey(run.meta.namespace, run.meta.name, run.meta.uid)
+        book = self._books.get(key) or Book(key)
         for uid in book.unwritten.keys() - tasks.keys():
             del book.unwritten[uid]
             self._owed.pop(uid, None)
@@ -247,6 +248,7 @@ class Books:
             first=book.segments[0].name if book.leaves else "",
             reasons=tuple(sorted((reason, number) for reason, number in book.reasons.items() if number)),
             failure=next(reversed(book.unwritten.values()), "") or self._told_before(run, tasks),
+            owed=run.status.phase in ENDED_RUN_PHASES and self._lacks_rows(tasks),
             edited=tuple(sorted(book.edited)),
         )
 
@@ -255,8 +257,11 @@ class Books:
         told = find(run.status.conditions, ConditionType.LEDGER_WRITABLE)
         if not told or told.status != ConditionStatus.FALSE:
             return ""
-        abandoned = (task for task in tasks.values() if task.status.phase is TaskPhase.ABANDONED)
-        return told.message if any(not self.has(task.meta.uid) for task in abandoned) else ""
+        return told.message if self._lacks_rows(tasks) else ""
+
+    def _lacks_rows(self, tasks: Mapping[str, TaskObject]) -> bool:
+        abandoned = (uid for uid, task in tasks.items() if task.status.phase is TaskPhase.ABANDONED)
+        return any(uid not in self._where for uid in abandoned)
 
     def _add(self, book: Book, leaf: Leaf) -> None:
         book.leaves[leaf.meta.name] = leaf

@@ -54,7 +54,7 @@ class Cluster(Server):
             case "PATCH":
                 self._store(path, merged(self.objects[path], asked.body))
                 return 200, self.objects[path], {}
-            case _ if path == f"{ROOT}/agenttasks":
+            case _ if path in (f"{ROOT}/agenttasks", CONFIG_MAPS):
                 items = [one for where, one in self.objects.items() if where.startswith(f"{path}/")]
                 return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": items}, {}
             case "DELETE":

@@ -250,3 +250,51 @@ async def test_a_refusal_is_told_for_as_long_as_the_next_try_is_awaited() -> Non
         ]
     first = told.index("TaskCreationRefused")
     assert set(told[first:]) == {"TaskCreationRefused"}
+
+
+def waits_behind() -> Raw:
+    return raw_task("b", status=UNSEEN, dependsOn=["t"])
+
+
+def given_up() -> Raw:
+    return raw_task(status=UNSEEN, metadata={"annotations": {"bernstein.run/abandon": "out_of_scope"}})
+
+
+def blocked(cluster: Cluster) -> bool:
+    return bool(cluster.objects[f"{ROOT}/agenttasks/b"]["status"]["phase"] == "BlockedByAbandon")
+
+
+def told_of_ledger(status: Raw) -> tuple[str, str] | None:
+    said = (one for one in status.get("conditions", []) if one["type"] == "LedgerWritable")
+    return next(((one["status"], one["reason"]) for one in said), None)
+
+
+def turn(cluster: Cluster, path: str, *, phase: str | None = None) -> int:
+    """Return which of all requests was the first write to ``path``, of a status that says ``phase``."""
+    return next(
+        number
+        for number, one in enumerate(cluster.asked)
+        if one.path == path and one.method != "GET" and one.body.get("status", {}).get("phase") == phase
+    )
+
+
+async def test_an_abandonment_is_stored_then_written_down_and_then_followed() -> None:
+    async with operating(plain_run(), given_up(), waits_behind()) as cluster:
+        await cluster.until(lambda: blocked(cluster))
+    stored = turn(cluster, f"{ROOT}/agenttasks/t/status", phase="Abandoned")
+    followed = turn(cluster, f"{ROOT}/agenttasks/b/status", phase="BlockedByAbandon")
+    assert stored < turn(cluster, CONFIG_MAPS) < followed
+
+
+async def test_a_row_that_is_refused_is_asked_for_again_and_holds_nothing_up() -> None:
+    run = f"{ROOT}/bernsteinruns/r"
+    async with operating(plain_run(), given_up(), waits_behind()) as cluster:
+        for _ in range(3):
+            cluster.refuse(CONFIG_MAPS, 403, "configmaps is forbidden")
+        await cluster.until(lambda: blocked(cluster))
+        await cluster.until(
+            lambda: told_of_ledger(cluster.objects[run]["status"]) == ("True", "LedgerWritten")
+        )
+    told = [told_of_ledger(one.body["status"]) for one in cluster.asked if one.path == f"{run}/status"]
+    assert ("False", "LedgerWriteFailed") in told
+    assert len(cluster.created(CONFIG_MAPS)) == 4

@@ -71,6 +71,16 @@ def test_a_run_says_whether_its_ledger_can_be_written(
     assert reasons(found.status.conditions).get("LedgerWritable") == after
 
 
+@pytest.mark.parametrize(
+    ("owed", "clear"),
+    [pytest.param(False, True, id="all rows are there"), pytest.param(True, False, id="a row is missing")],
+)
+def test_no_task_is_tidied_away_before_its_row_is_there(owed: bool, clear: bool) -> None:
+    of = run(status={"phase": "Failed", "completionTime": stamp(0)}, ttl={"failedSeconds": 5})
+    facts = {"phases": {TaskPhase.ABANDONED: 1}, "present": 1, "ledger": LedgerState(known=True, owed=owed)}
+    assert decide_run(run_snapshot(of, **facts), now=at(9)).clear == clear
+
+
 def test_a_changed_row_is_named() -> None:
     ledger = LedgerState(known=True, first="r-1", edited=("u-1", "u-2"))
     found = decide_run(run_snapshot(ledger=ledger), now=at(9))

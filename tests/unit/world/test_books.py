@@ -173,6 +173,22 @@ def test_what_was_told_before_a_restart_stands_until_it_is_over(rows: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("run_phase", "rows", "owed"),
+    [
+        pytest.param("Failed", {}, True, id="the run has ended, its row is missing"),
+        pytest.param("Failed", {"t-uid": line()}, False, id="the run has ended, its row is there"),
+        pytest.param("Running", {}, False, id="the run goes on"),
+    ],
+)
+def test_an_ended_run_owes_the_rows_that_are_missing(
+    run_phase: str, rows: dict[str, str], owed: bool
+) -> None:
+    made, _ = books(leaf(data=rows))
+    given = task(status=status(phase="Abandoned"))
+    assert made.state(run(status={"phase": run_phase}), {"t-uid": given}).owed == owed
+
+
+@pytest.mark.parametrize(
     ("phase", "uid", "unrecorded"),
     [
         pytest.param(TaskPhase.ABANDONED, "new", True, id="abandoned, and not tried"),
