@@ -290,7 +290,7 @@ def _labels_page() -> Iterator[str]:
 def _common_labels() -> Iterator[tuple[str, str]]:
     for key, value in names.labels(run="", task="", component="agent").items():
         if not key.startswith(names.GROUP):
-            own = f"`{value}`" if value != names.COMPONENT_AGENT else "`agent` or `task`"
+            own = f"`{value}`" if value != names.COMPONENT_AGENT else "`agent`, `task` or `ledger`"
             yield f"`{key}`", f"On everything created: {own}."
 
 

@@ -77,7 +77,7 @@ class Operator:
         self._office = _election(settings, self._lease_api, tenure) if settings.leader_elect else Unopposed()
         self._recorder = Recorder(self._api)
         self._herald = Herald(self._recorder, instance=settings.identity)
-        self._ledger = Ledger(self._api, clock.monotonic, namespaces=settings.namespaces)
+        self._ledger = Ledger(self._api, namespaces=settings.namespaces)
         writer = Writer(
             self._api, self.world, holds, self._herald, clock.now, settings.agent_image, self._ledger
         )
@@ -151,8 +151,8 @@ class Operator:
         await self._office.elected.wait()
         if lists_are_older:
             await self._sync.refresh(*(one.relist for one in self._informers))
-        await self._ledger.start()
         self._background.append(self._spawn(self._ledger.watch(self._look_for_rows)))
+        await self._ledger.ready()
         await self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
         self._marks.wake(runs=self.world.runs, tasks=self.world.tasks)
         log.info("deciding", extra={"tasks": sum(1 for _ in self.world.tasks)})

@@ -72,6 +72,14 @@ def test_the_operator_deletes_pods_and_their_envelopes_and_nothing_else(render: 
     ]
 
 
+def test_the_operator_keeps_envelopes_and_the_ledger_in_config_maps(render: Render) -> None:
+    [role] = [
+        one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
+    ]
+    [verbs] = [rule["verbs"] for rule in role["rules"] if rule["resources"] == ["configmaps"]]
+    assert sorted(verbs) == ["create", "delete", "get", "list", "patch"]
+
+
 def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> None:
     roles = {one["metadata"]["name"].rpartition("-")[2]: one for one in of_kind(render(), "ClusterRole")}
     writable = {

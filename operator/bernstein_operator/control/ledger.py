@@ -42,7 +42,8 @@ log = logging.getLogger(__name__)
 
 ANSWER_SECONDS: Final = 5.0
 """A request for a row that takes longer is given up; whether it was carried out is seen at the next one."""
-LOAD_SECONDS: Final = 20.0
+READY_SECONDS: Final = 20.0
+"""So long a start waits for the ledger to be read; then it goes on without, and no row is written yet."""
 LOAD_PAUSE_SECONDS: Final = 5.0
 CHECK_SECONDS: Final = (120.0, 240.0)
 _PAGE: Final = 10
@@ -60,21 +61,17 @@ class _Batch:
 
 
 class Ledger:
-    """The ledger in all watched namespaces; ``clock`` gives monotonic seconds.
+    """The ledger in the watched namespaces; ``namespaces`` holds one empty text for the whole cluster."""
 
-    ``namespaces`` holds one empty text for the whole cluster.
-    """
-
-    def __init__(self, api: KubeApi, clock: Callable[[], float], *, namespaces: tuple[str, ...]) -> None:
+    def __init__(self, api: KubeApi, *, namespaces: tuple[str, ...]) -> None:
         self._lost = asyncio.Event()
+        self._asked = asyncio.Event()
         self.books = Books(self._lost.set)
         self._api = api
-        self._clock = clock
         self._namespaces = namespaces
         self._waiting: dict[BookKey, _Batch] = {}
         self._writing: dict[BookKey, asyncio.Lock] = {}
-        self._loading = asyncio.Lock()
-        self._refused: tuple[float, ApiError] | None = None
+        self._unread = "the ledger is still being read"
 
     async def load(self) -> None:
         """Read all segments there are.
@@ -82,7 +79,7 @@ class Ledger:
         Raises:
             ApiError: they can't be read; until they can, no row is written either.
         """
-        listed = list_all(
+        listing = await list_all(
             self._api,
             CONFIG_MAPS,
             namespaces=self._namespaces,
@@ -90,19 +87,17 @@ class Ledger:
             selector=LABEL_LEDGER,
             page=_PAGE,
         )
-        listing = await _within(LOAD_SECONDS, listed)
         leaves = [leaf for leaf in listing.items if leaf]
         self.books.keep_only(leaves)
         for leaf in leaves:
             self._put(leaf)
         self.books.known = True
 
-    async def start(self) -> None:
-        """Read all segments; where they can't be read, that is tried again with each row."""
-        try:
-            await self._load_once()
-        except ApiError as error:
-            log.warning("ledger not read", extra={"error": str(error)})
+    async def ready(self) -> None:
+        """Return once ``watch`` has read the ledger, or was refused, or is taking too long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READY_SECONDS):
+                await self._asked.wait()
 
     async def record(self, row: Row) -> None:
         """Write a row unless it is there; safe to repeat.
@@ -112,7 +107,8 @@ class Ledger:
         """
         key = BookKey(row.namespace, row.run, row.run_uid)
         try:
-            await self._load_once()
+            if not self.books.known:
+                raise UnavailableError(status=0, reason="", message=self._unread)
             if not self.books.has(row.task_uid):
                 await self._write_together(self.books.book(key), row)
         except ApiError as error:
@@ -120,7 +116,10 @@ class Ledger:
             raise
 
     async def watch(self, changed: Callable[[], None]) -> None:
-        """Look for ever for what others did to the ledger; tells ``changed`` whenever there was something."""
+        """Read the ledger, then look for ever for what others did to it; tells ``changed`` of news."""
+        while not self.books.known:
+            await self._try_to_read()
+        changed()
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(random.uniform(*CHECK_SECONDS)):
@@ -129,9 +128,20 @@ class Ledger:
                 self._lost.clear()
                 changed()
 
+    async def _try_to_read(self) -> None:
+        """Read the ledger; where that is refused, return only when it may be tried again."""
+        try:
+            await self.load()
+        except ApiError as error:
+            self._unread = f"the ledger can't be read: {error}"
+            log.warning("ledger not read", extra={"error": str(error)})
+            self._asked.set()
+            await asyncio.sleep(LOAD_PAUSE_SECONDS)
+        self._asked.set()
+
     async def _differs(self) -> bool:
         try:
-            return self.books.known and await self.check()
+            return await self.check()
         except ApiError as error:
             log.warning("ledger not checked", extra={"error": str(error)})
             return False
@@ -200,7 +210,10 @@ class Ledger:
         return True
 
     async def _append(self, book: Book, step: Append) -> bool:
-        meta = book.leaves[step.segment].meta
+        leaf = book.leaves.get(step.segment)
+        if not leaf:
+            return False
+        meta = leaf.meta
         try:
             answer = await self._patch(meta, {}, {"data": _data(step.rows)})
         except ConflictError:
@@ -241,7 +254,10 @@ class Ledger:
 
     async def _seal(self, book: Book, step: Seal) -> bool:
         """Seal a full segment; its rows are safe without, so what keeps it from that is only told."""
-        meta = book.leaves[step.segment].meta
+        leaf = book.leaves.get(step.segment)
+        if not leaf:
+            return False
+        meta = leaf.meta
         try:
             answer = await self._patch(meta, {ANNOTATION_NEXT_SEGMENT: step.successor}, {"immutable": True})
         except (ConflictError, NotFoundError):
@@ -260,21 +276,6 @@ class Ledger:
         return await _within(ANSWER_SECONDS, self._api.patch(CONFIG_MAPS, meta.namespace, meta.name, patch))
 
     # --- reading --------------------------------------------------------------------------------------
-
-    async def _load_once(self) -> None:
-        """Read the ledger if that has not succeeded yet; who was refused isn't asked again at once."""
-        if self.books.known:
-            return
-        async with self._loading:
-            if self.books.known:
-                return
-            if self._refused and self._clock() < self._refused[0]:
-                raise self._refused[1]
-            try:
-                await self.load()
-            except ApiError as error:
-                self._refused = self._clock() + LOAD_PAUSE_SECONDS, error
-                raise
 
     async def _read_again(self, key: Key) -> None:
         try:

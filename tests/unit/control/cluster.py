@@ -99,7 +99,7 @@ async def operating(run: Raw, *tasks: Raw, missed: Sequence[Raw] = ()) -> AsyncI
     async with serving(cluster):
         world = World(Marks(queue, holds), clock=clock.now, operator_limit=None)
         herald = Herald(Recorder(cluster.api), instance="test")
-        ledger = Ledger(cluster.api, clock.monotonic, namespaces=("ns",))
+        ledger = Ledger(cluster.api, namespaces=("ns",))
         writer = Writer(cluster.api, world, holds, herald, clock.now, "agent:test", ledger)
         sync = Sync(cluster.api, world, namespaces=("ns",))
         controller = Controller(world, queue, holds, writer, sync.nothing_missed)
@@ -112,6 +112,8 @@ async def operating(run: Raw, *tasks: Raw, missed: Sequence[Raw] = ()) -> AsyncI
         world.put_run(run)
         for task in tasks:
             world.put_task(task)
+        await ledger.load()
+        cluster.asked.clear()
         running = asyncio.create_task(controller.run())
         try:
             yield cluster

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bernstein_operator.api.names import ledger_labels, ledger_name
-from bernstein_operator.control.ledger import LOAD_PAUSE_SECONDS, Ledger
+from bernstein_operator.control.ledger import Ledger
 from bernstein_operator.decisions.ledger import SEGMENT_LIMIT, Row, line
-from bernstein_operator.kube.errors import ApiError, RefusedError, UnavailableError
+from bernstein_operator.kube.errors import RefusedError, UnavailableError
 from bernstein_operator.world.books import BookKey
 from tests.unit.kube.server import Asked, Server, serving
 from tests.unit.objects import RUN_UID, Raw, merged
@@ -126,13 +126,16 @@ class ConfigMaps(Server):
 
 
 @asynccontextmanager
-async def keeping(*stored: Raw, now: list[float] | None = None) -> AsyncIterator[tuple[ConfigMaps, Ledger]]:
-    """Keep a ledger in an API server that has these objects; ``now`` holds the present second."""
-    server, moment = ConfigMaps(), now or [0.0]
+async def keeping(*stored: Raw, known: bool = True) -> AsyncIterator[tuple[ConfigMaps, Ledger]]:
+    """Keep a ledger in an API server that has these objects; it is read already if it is ``known``."""
+    server = ConfigMaps()
     for one in stored:
         server.put(one)
     async with serving(server):
-        yield server, Ledger(server.api, lambda: moment[0], namespaces=("ns",))
+        ledger = Ledger(server.api, namespaces=("ns",))
+        if known:
+            await ledger.load()
+        yield server, ledger
 
 
 async def test_a_row_is_written_once_however_often_it_is_asked_for() -> None:
@@ -149,14 +152,12 @@ async def test_a_row_is_written_once_however_often_it_is_asked_for() -> None:
 
 async def test_rows_that_come_during_a_write_go_together_into_the_next() -> None:
     async with keeping() as (server, ledger):
-        await ledger.load()
         await asyncio.gather(*(ledger.record(row(f"u{number:02}")) for number in range(20)))
     assert server.writes == [("POST", ["u00"]), ("PATCH", [f"u{number:02}" for number in range(1, 20)])]
 
 
 async def test_whoever_waited_for_a_write_that_failed_hears_of_it() -> None:
     async with keeping(segment()) as (server, ledger):
-        await ledger.load()
         server.refusals["PATCH"] = [FORBIDDEN, FORBIDDEN]
         said = await asyncio.gather(
             *(ledger.record(row(f"u{number}")) for number in range(9)), return_exceptions=True
@@ -177,7 +178,6 @@ async def test_whoever_waited_for_a_write_that_failed_hears_of_it() -> None:
 )
 async def test_a_conflict_is_read_and_planned_anew(now: Raw, rows: list[str]) -> None:
     async with keeping(segment()) as (server, ledger):
-        await ledger.load()
         server.put(now)
         await ledger.record(row("u"))
     assert server.rows == {FIRST: rows}
@@ -185,7 +185,6 @@ async def test_a_conflict_is_read_and_planned_anew(now: Raw, rows: list[str]) ->
 
 async def test_a_segment_that_was_made_meanwhile_is_filled() -> None:
     async with keeping() as (server, ledger):
-        await ledger.load()
         server.put(segment(data={"v": line(row("v"))}))
         await ledger.record(row("u"))
     assert server.rows == {FIRST: ["u", "v"]}
@@ -201,12 +200,13 @@ async def test_a_name_that_somebody_else_has_is_passed_over() -> None:
 
 async def test_a_deleted_segment_is_made_again_and_its_rows_are_missed() -> None:
     async with keeping(segment(data={"old": line(row("old"))})) as (server, ledger):
-        await ledger.load()
-        del server.stored[FIRST]
         told = asyncio.Event()
         watching = asyncio.create_task(ledger.watch(told.set))
-        await ledger.record(row("u"))
         async with asyncio.timeout(8):
+            await told.wait()
+            told.clear()
+            del server.stored[FIRST]
+            await ledger.record(row("u"))
             await told.wait()
         watching.cancel()
         assert not ledger.books.has("old")
@@ -236,23 +236,21 @@ async def test_a_seal_that_fails_costs_no_row_and_is_tried_with_the_next() -> No
 
 async def test_a_segment_that_was_sealed_by_hand_is_not_written_to() -> None:
     async with keeping(segment()) as (server, ledger):
-        await ledger.load()
         server.put(segment(immutable=True))
         await ledger.record(row("u"))
     assert server.rows == {FIRST: [], SECOND: ["u"]}
 
 
-async def test_without_a_complete_list_no_row_is_written_and_who_was_refused_waits() -> None:
-    now = [0.0]
-    async with keeping(segment(data={"u": line(row("u"))}), now=now) as (server, ledger):
+async def test_no_row_is_written_before_the_ledger_was_read() -> None:
+    async with keeping(segment(data={"u": line(row("u"))}), known=False) as (server, ledger):
         server.refusals["GET"] = [FORBIDDEN]
-        await ledger.start()
-        for moment in (1.0, LOAD_PAUSE_SECONDS - 0.1):
-            now[0] = moment
-            with pytest.raises(ApiError):
-                await ledger.record(row("u"))
-        assert len(server.asked) == 1
-        now[0] = LOAD_PAUSE_SECONDS
+        watching = asyncio.create_task(ledger.watch(lambda: None))
+        await ledger.ready()
+        with pytest.raises(UnavailableError, match="can't be read: 403 Forbidden: no"):
+            await ledger.record(row("u"))
+        watching.cancel()
+        assert ledger.books.tried("u"), "and nothing waits for it"
+        await ledger.load()
         await ledger.record(row("u"))
     assert server.writes == [], "it was there all the time"
 
@@ -269,7 +267,6 @@ async def test_a_request_that_is_never_answered_is_given_up() -> None:
 async def test_a_check_finds_what_people_did() -> None:
     written = line(row("u"))
     async with keeping(segment(data={"u": written}), segment(SECOND)) as (server, ledger):
-        await ledger.load()
         assert not await ledger.check()
         server.put(segment(data={"u": json.dumps({"reason": "env_broken"})}))
         del server.stored[SECOND]
