@@ -19,6 +19,7 @@ from bernstein_operator.decisions.conditions import Standing, Wanted, merge, tas
 from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.decisions.going import going_on
 from bernstein_operator.decisions.outcome import Outcome
+from bernstein_operator.decisions.phases import illegal_move
 from bernstein_operator.decisions.plan import TaskDecision, earliest
 from bernstein_operator.decisions.remarks import remarks
 from bernstein_operator.decisions.starting import waiting
@@ -39,6 +40,9 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
     course = obey(closed(Course(task.status), question), question)
     course = going_on(course, question) if open_attempt(course.status) else waiting(course, question)
     rest = clear_away(course.status, snapshot, now=now)
+    wrong = illegal_move(task.status, course.status)
+    if wrong:
+        return TaskDecision(status=task.status, illegal=wrong)
     return TaskDecision(
         status=_with_conditions(course, question),
         actions=(*course.actions, *rest.actions),
