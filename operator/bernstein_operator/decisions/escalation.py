@@ -11,7 +11,7 @@ from typing import Final
 from bernstein_operator.api.choices import Effort, ScopeSize
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.profile import AgentProfileSpec
-from bernstein_operator.api.task_status import Escalation
+from bernstein_operator.api.task_status import Attempt, Escalation
 from bernstein_operator.decisions.memory import grown, memory_limit, raised
 from bernstein_operator.decisions.retry import Climb
 
@@ -62,6 +62,12 @@ def climbed(
     after = Escalation(level=level, memory=memory)
     got = means(after, task, profile)
     return after.model_copy(update={"model": got.model, "effort": got.effort})
+
+
+def in_words(given: Escalation | Attempt) -> str:
+    """Return what an attempt works with, for people."""
+    said = {"level": given.level, "model": given.model, "effort": given.effort, "memory": given.memory}
+    return ", ".join(f"{name} {value}" for name, value in said.items() if value)
 
 
 def _next_level(level: int, climb: Climb, task: EffectiveTask, profile: AgentProfileSpec | None) -> int:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from bernstein_operator.api.task_status import AgentTaskStatus, Escalation
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, ConditionType
 from bernstein_operator.decisions.conditions import Wanted
+from bernstein_operator.decisions.escalation import in_words
 
 
 def remarks(status: AgentTaskStatus) -> Iterator[Wanted]:
@@ -15,14 +16,4 @@ def remarks(status: AgentTaskStatus) -> Iterator[Wanted]:
         yield Wanted(ConditionType.ABANDONED, reason, given_up.detail)
     climbed = status.escalation
     if climbed and status.phase not in SETTLED_PHASES:
-        yield Wanted(ConditionType.ESCALATED, ConditionType.ESCALATED, _means(climbed))
-
-
-def _means(climbed: Escalation) -> str:
-    given = {
-        "level": climbed.level or None,
-        "model": climbed.model,
-        "effort": climbed.effort,
-        "memory": climbed.memory,
-    }
-    return ", ".join(f"{name} {value}" for name, value in given.items() if value)
+        yield Wanted(ConditionType.ESCALATED, ConditionType.ESCALATED, f"Gets {in_words(climbed)}.")

@@ -11,7 +11,13 @@ from bernstein_operator.api.conditions import find
 from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task import TaskDefaults
 from bernstein_operator.api.task_status import AgentTaskStatus
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionStatus, ConditionType, TaskPhase
+from bernstein_operator.api.vocabulary import (
+    ENDED_RUN_PHASES,
+    SETTLED_PHASES,
+    ConditionStatus,
+    ConditionType,
+    TaskPhase,
+)
 from bernstein_operator.decisions.attempt import close, open_attempt
 from bernstein_operator.decisions.closing import after, closed
 from bernstein_operator.decisions.commands import obey
@@ -58,7 +64,9 @@ def decide_refused(snapshot: TaskSnapshot, outcome: Outcome, *, now: datetime) -
     if effective is None:
         return status
     question = Question(snapshot, effective, now)
-    return _with_conditions(after(status, outcome, question), question)
+    # A cancel may have come in between: what was ended by it stays so.
+    course = Course(status) if status.phase in SETTLED_PHASES else after(status, outcome, question)
+    return _with_conditions(course, question)
 
 
 def _defaults(snapshot: TaskSnapshot) -> TaskDefaults | None:
