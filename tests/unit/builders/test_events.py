@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bernstein_operator.api.choices import Effort
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.task_status import AgentTaskStatus, Escalation
 from bernstein_operator.builders.events import NOTE_LIMIT, Notice, event, run_notices, task_notices
@@ -215,7 +216,7 @@ def test_a_long_note_is_cut_between_letters(note: str, cut: bool) -> None:
 
 
 def test_an_escalation_says_what_the_next_attempt_gets() -> None:
-    climbed = Escalation(level=1, model="big", effort="high", memory="2Gi")
+    climbed = Escalation(level=1, model="big", effort=Effort.HIGH, memory="2Gi")
     [found] = [
         one
         for one in task_notices(task(status=status(FAILED, phase="Pending", escalation=climbed)))

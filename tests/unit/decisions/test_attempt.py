@@ -46,7 +46,7 @@ def begun(before: AgentTaskStatus = NEW, *, now: float = 5) -> AgentTaskStatus:
 
 def test_an_intent_names_the_pod_before_it_exists() -> None:
     after = begun()
-    given = {"level": 0, "model": "small", "effort": "medium"}
+    given: dict[str, Any] = {"level": 0, "model": "small", "effort": "medium"}
     assert after.attempts == (attempt(1, intent_time=at(5), profile="default", **given),)
     assert (after.attempt, after.first_admitted_time) == (1, at(5))
 

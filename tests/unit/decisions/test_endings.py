@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bernstein_agent.contract import Abandonment, AbandonReason, ResultClass
+from bernstein_operator.api.choices import Effort
 from bernstein_operator.api.conditions import find
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import Pod
@@ -316,7 +317,7 @@ def test_the_next_attempt_gets_what_the_last_one_lacked(
 ) -> None:
     decision = on(snapshot(task(status=RUNS), seen, profile=LADDER))
     climbs = bool(level or memory)
-    wanted = Escalation(level=level, model=model, effort=effort, memory=memory) if climbs else None
+    wanted = Escalation(level=level, model=model, effort=Effort(effort), memory=memory) if climbs else None
     assert decision.status.escalation == wanted
     assert ("Escalated" in reasons(decision.status.conditions)) is climbs
     begun = next_attempt(decision).status.attempts[-1]
