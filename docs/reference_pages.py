@@ -18,7 +18,7 @@ from bernstein_agent.contract import vocabulary as contract_vocabulary
 from bernstein_operator import settings
 from bernstein_operator.api import names, vocabulary
 from bernstein_operator.builders import events
-from bernstein_operator.decisions.retry import RULES, Counting
+from bernstein_operator.decisions.retry import RULES, ClassRule, Climb, Counting
 from bernstein_operator.telemetry import metrics
 
 PAGES: Final = Path(__file__).parent / "reference"
@@ -27,9 +27,17 @@ _METRIC_KINDS: Final = frozenset({"Counter", "Gauge", "Histogram"})
 _COUNTED: Final[Mapping[Counting, str]] = MappingProxyType(
     {
         Counting.RETRIES: "one of `retry.limit`",
-        Counting.DISRUPTIONS: "one of 3 lost Pods",
+        Counting.DISRUPTIONS: "one of `retry.disruptionLimit`",
         Counting.NONE: "nothing",
-        Counting.FINAL: "",
+        Counting.ALL: "every retry",
+    }
+)
+_CLIMBS: Final[Mapping[Climb, str]] = MappingProxyType(
+    {
+        Climb.NONE: "",
+        Climb.STEP: "one step up",
+        Climb.TOP: "the top of the ladder",
+        Climb.MEMORY: "more memory",
     }
 )
 
@@ -123,17 +131,22 @@ def _result_classes() -> Iterator[str]:
     yield "What an attempt's end counts as. The back-off: [retries](../concepts/retries-and-deadlines.md).\n"
     texts = described(contract_vocabulary.ResultClass)
     rows = (
-        (f"`{one}`", texts[one], _COUNTED[rule.counts], _retried(rule.counts, backs_off=rule.backs_off))
+        (f"`{one}`", texts[one], *_consequences(rule), "yes" if rule.error else "no")
         for one, rule in RULES.items()
     )
-    yield from _table(("class", "when", "uses up", "another attempt"), rows)
+    heads = ("class", "when", "uses up", "another attempt", "which gets", "error for the ceiling")
+    yield from _table(heads, rows)
     yield ""
 
 
-def _retried(counts: Counting, *, backs_off: bool) -> str:
-    if counts is Counting.FINAL:
-        return "no"
-    return "after a back-off" if backs_off else "at once"
+def _consequences(rule: ClassRule) -> tuple[str, str, str]:
+    """Return what a class uses up, when another attempt follows, and what that gets more of."""
+    if rule.ends:
+        return "", f"no: {rule.ends}", ""
+    if rule.counts is Counting.ALL:
+        return _COUNTED[rule.counts], "no: `retry.onExhausted`", ""
+    when = "after a back-off" if rule.backs_off else "at once"
+    return _COUNTED[rule.counts], when, _CLIMBS[rule.climb]
 
 
 # --- events -----------------------------------------------------------------------------------------------

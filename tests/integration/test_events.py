@@ -24,6 +24,7 @@ EXPECTED = {
     ("r-bad", "AttemptStarted"): ("Normal", "Start"),
     ("r-bad", "AttemptFailed"): ("Warning", "Finish"),
     ("r-bad", "RetryScheduled"): ("Normal", "Retry"),
+    ("r-bad", "Escalated"): ("Normal", "Escalate"),
     ("r-behind", "BlockedByFailure"): ("Warning", "Block"),
 }
 TWICE = {("r-bad", "AttemptStarted"), ("r-bad", "AttemptFailed")}

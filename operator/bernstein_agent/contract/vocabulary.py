@@ -37,14 +37,19 @@ class ResultClass(StrEnum):
     DISRUPTION = "disruption"
     """Stopped from outside through no fault of the agent."""
     SECURITY = "security"
+    """A policy or a permission was denied."""
     UNKNOWN = "unknown"
+    """The task acts on the world outside, and nothing says how far this attempt came."""
     BUDGET = "budget"
+    """Stopped because the run's money or tokens were used up."""
     TASK_BUDGET = "task_budget"
+    """The task's own budget was used up."""
     ABANDONED = "abandoned"
     """The agent gave the task up and said why."""
     CANCELLED = "cancelled"
     """Stopped because a person cancelled the task or its run, or deleted the run."""
     ASKED = "asked"
+    """The agent asked a person something and can't go on without the answer."""
 
 
 class Reason(StrEnum):

@@ -86,6 +86,8 @@ class Attempt(Model):
     """Where its commits were pushed to."""
     rescue_branch: Branch | None = None
     """Where uncommitted work was saved to."""
+    level: Counter | None = None
+    """How far up its profile's ladder it is, 0 where the task began."""
     model: ModelName | None = None
     """The model it was told to use."""
     effort: Effort | None = None
@@ -178,7 +180,7 @@ class Escalation(Model):
     """How far up its profile's ladder a task has come."""
 
     level: Counter = 0
-    """0 as it began, then one more for each failure that escalates."""
+    """0 as it began, then one more for each failure that escalates; a missed limit leads to the top."""
     model: ModelName | None = None
     """The model of the next attempt."""
     effort: Effort | None = None
@@ -235,6 +237,8 @@ class AgentTaskStatus(Model):
     """Every dependency with what was found under its name."""
     blocked_by: BlockedBy | None = None
     """Set in the phases BlockedByFailure and BlockedByAbandon."""
+    unblocked_time: Moment | None = None
+    """When it was last found to be blocked no more."""
     cancel_requested: CancelRequest | None = None
     """Set once a cancel of the task was seen."""
     abandonment: Abandonment | None = None

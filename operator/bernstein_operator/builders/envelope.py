@@ -69,6 +69,8 @@ def _payload(
         dependencies=_dependencies(task, repository) if repository else (),
         adapter=profile.adapter,
         command=contract.Command(args=profile.command.args if profile.command else ()),
+        model=attempt.model,
+        effort=contract.Effort(attempt.effort) if attempt.effort else None,
         git=contract.GitIdentity(author_name=profile.git.author_name, author_email=profile.git.author_email),
         previous_attempt=_previous(task),
     )

@@ -16,7 +16,7 @@ from bernstein_operator.api.conditions import Condition, find
 from bernstein_operator.api.names import API_VERSION, CONTROLLER, event_name
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
-from bernstein_operator.api.task_status import Attempt, Request
+from bernstein_operator.api.task_status import Attempt, Escalation, Request
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
     ConditionStatus,
@@ -26,6 +26,7 @@ from bernstein_operator.api.vocabulary import (
     TaskPhase,
 )
 from bernstein_operator.decisions.abandoning import read_wish
+from bernstein_operator.decisions.escalation import in_words
 from bernstein_operator.decisions.requests import IGNORED, ONLY_TRUE
 
 NOTE_LIMIT: Final = 1024
@@ -64,6 +65,7 @@ def task_notices(task: TaskObject) -> Iterator[Notice]:
     for attempt in task.status.attempts:
         yield from _attempt_notices(attempt)
     yield from _retry_notice(task)
+    yield from _climb_notices(task)
     yield from _end_notices(task)
     yield from _request_notices(task.status.requests)
 
@@ -154,6 +156,21 @@ def _retry_notice(task: TaskObject) -> Iterator[Notice]:
             yield Notice(EventReason.RETRY_SCHEDULED, failed.end_time, note, action="Retry", pod=pod)
 
 
+def _climb_notices(task: TaskObject) -> Iterator[Notice]:
+    """Tell what each attempt after a failure gets more of than the one before it."""
+    attempts, next_one = task.status.attempts, task.status.escalation
+    for failed, following in zip(attempts, (*attempts[1:], next_one), strict=False):
+        if failed.end_time and following and _climbs(failed, following):
+            note = f"Attempt {failed.number + 1} gets {in_words(following)}."
+            pod = failed.pod_name
+            yield Notice(EventReason.ESCALATED, failed.end_time, note, action="Escalate", pod=pod)
+
+
+def _climbs(failed: Attempt, following: Attempt | Escalation) -> bool:
+    higher = (following.level or 0) > (failed.level or 0)
+    return higher or following.memory not in (None, failed.memory)
+
+
 def _end_notices(task: TaskObject) -> Iterator[Notice]:
     status = task.status
     failed = find(status.conditions, ConditionType.FAILED)
@@ -171,6 +188,12 @@ def _end_notices(task: TaskObject) -> Iterator[Notice]:
     if status.phase is TaskPhase.BLOCKED_BY_FAILURE and failed:
         at = failed.last_transition_time
         yield Notice(EventReason.BLOCKED_BY_FAILURE, at, failed.message, WARNING, action="Block")
+    if status.phase is TaskPhase.BLOCKED_BY_ABANDON and failed:
+        at = failed.last_transition_time
+        yield Notice(EventReason.BLOCKED_BY_ABANDON, at, failed.message, WARNING, action="Block")
+    if status.unblocked_time:
+        note = "What kept it from starting has moved: it waits again."
+        yield Notice(EventReason.UNBLOCKED, status.unblocked_time, note, action="Unblock")
 
 
 def _request_notices(requests: Iterable[Request]) -> Iterator[Notice]:

@@ -29,6 +29,7 @@ from bernstein_operator.api.profile import (
 )
 from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.decisions.deadline import TERMINATION_GRACE, active_deadline_seconds
+from bernstein_operator.decisions.memory import DEFAULT_LIMIT, in_bytes
 
 ZIPAPP_IN_IMAGE: Final = "/opt/bernstein/bernstein-agent.pyz"
 ZIPAPP_DIRECTORY: Final = "/bernstein/bin"
@@ -42,7 +43,7 @@ INLINE_ENVELOPE_LIMIT: Final = 32 * 1024
 """Up to so many bytes the envelope travels in an annotation; above, in a ConfigMap of its own."""
 
 DEFAULT_REQUESTS: Final = {"cpu": "100m", "memory": "256Mi"}
-DEFAULT_LIMITS: Final = {"cpu": "1", "memory": "1Gi"}
+DEFAULT_LIMITS: Final = {"cpu": "1", "memory": DEFAULT_LIMIT}
 DEFAULT_WORKSPACE_SIZE: Final = "10Gi"
 _TMP_SIZE: Final = "1Gi"
 _RUNNER_RESOURCES: Final = {
@@ -170,7 +171,7 @@ def _agent(plan: PodPlan) -> dict[str, Any]:
         # The last of two variables of one name counts: a profile can't replace ours.
         "env": [*(one.manifest() for one in plan.profile.env), *_OWN_ENV],
         "securityContext": _CONFINED,
-        "resources": _resources(plan.profile.pod.resources),
+        "resources": _resources(plan.profile.pod.resources, memory=plan.attempt.memory),
         "volumeMounts": [
             {"name": "bin", "mountPath": ZIPAPP_DIRECTORY, "readOnly": True},
             {"name": "envelope", "mountPath": ENVELOPE_DIRECTORY, "readOnly": True},
@@ -202,15 +203,20 @@ def _workspace(workspace: Workspace) -> dict[str, Any]:
     return {"sizeLimit": workspace.size or DEFAULT_WORKSPACE_SIZE, **medium}
 
 
-def _resources(resources: Resources) -> dict[str, Any]:
+def _resources(resources: Resources, *, memory: str | None) -> dict[str, Any]:
     """Return requests and limits, with a default for whatever the profile leaves out.
 
     A default can't contradict the profile: a request without a limit is its own limit, and a limit without
-    a request is left to the API server, which takes it for both.
+    a request is left to the API server, which takes it for both. ``memory`` is the attempt's own limit.
     """
     requests, limits = resources.requests or {}, resources.limits or {}
     unsaid = {name: amount for name, amount in DEFAULT_REQUESTS.items() if name not in limits}
-    return {"requests": {**unsaid, **requests}, "limits": {**DEFAULT_LIMITS, **requests, **limits}}
+    asked = {**unsaid, **requests}
+    allowed = {**DEFAULT_LIMITS, **requests, **limits, **({"memory": memory} if memory else {})}
+    if memory and "memory" in asked and in_bytes(asked["memory"]) > in_bytes(memory):
+        # The profile has changed since the attempt was begun.
+        asked["memory"] = memory
+    return {"requests": asked, "limits": allowed}
 
 
 def _pull_policy(profile: AgentProfileSpec | None) -> dict[str, str]:

@@ -119,6 +119,7 @@ class Controller:
         self._jobs: set[asyncio.Task[None]] = set()
         self._run_written: dict[Key, float] = {}
         self._pauses: dict[Key, _Pause] = {}
+        self._illegal: dict[WorkKey, str] = {}
         self.beat = clock.monotonic()
 
     async def run(self) -> None:
@@ -189,12 +190,14 @@ class Controller:
         snapshot = self._world.task_snapshot(name, refusal=refusal)
         if not snapshot:
             self._holds.forget(name)
+            self._illegal.pop(key, None)
             self._writer.herald.task_gone(name)
             return None
         self._tell(snapshot.task)
         snapshot = self._writer.ledger.books.complete(snapshot)
         now = clock.now()
         decision = decide(snapshot, now=now)
+        self._protest(key, decision.illegal)
         self._place(snapshot, decision)
         self._queue.schedule(key, _seconds_until(decision.wake, now, self._own_wait(snapshot)))
         task = snapshot.task
@@ -207,6 +210,14 @@ class Controller:
     def _tell(self, task: TaskObject) -> None:
         role, adapter = self._world.role_of(task), adapter_of(task, self._world)
         self._writer.herald.task_seen(task, role=role, adapter=adapter)
+
+    def _protest(self, key: WorkKey, illegal: str) -> None:
+        """Log once that a task was to move as none may; it is looked at again and again meanwhile."""
+        if not illegal:
+            self._illegal.pop(key, None)
+        elif self._illegal.get(key) != illegal:
+            self._illegal[key] = illegal
+            log.error("illegal move", extra={**_fields(key), "move": illegal})
 
     def _own_wait(self, snapshot: TaskSnapshot) -> float | None:
         return self._holds.task_wait(snapshot.task.meta.uid) or None

@@ -14,10 +14,12 @@ from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import pod_name
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import Pod, Waiting
+from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.snapshot import Sighting
 from bernstein_operator.api.task_status import KEPT_ATTEMPTS, AgentTaskStatus, Attempt
 from bernstein_operator.api.vocabulary import AttemptReason
 from bernstein_operator.decisions.deadline import limit_of
+from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify
 from bernstein_operator.decisions.usage import facts, total
 
@@ -31,14 +33,21 @@ def open_attempt(status: AgentTaskStatus) -> Attempt | None:
     return last if last and not last.end_time else None
 
 
-def begin(task: TaskObject, effective: EffectiveTask, *, now: datetime) -> AgentTaskStatus:
-    """Return the status that records the next attempt as begun."""
+def begin(
+    task: TaskObject, effective: EffectiveTask, *, profile: AgentProfileSpec | None, now: datetime
+) -> AgentTaskStatus:
+    """Return the status that records the next attempt as begun, with what it is to work with."""
     status, number = task.status, task.status.attempt + 1
+    given = means(status.escalation, effective, profile)
     attempt = Attempt(
         number=number,
         pod_name=pod_name(task=task.meta.name, task_uid=task.meta.uid, attempt=number),
         profile=effective.profile,
         intent_time=now,
+        level=given.level,
+        model=given.model,
+        effort=given.effort,
+        memory=given.memory,
     )
     changes = {
         "attempt": number,

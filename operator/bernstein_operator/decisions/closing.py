@@ -3,20 +3,45 @@
 from dataclasses import asdict, replace
 from typing import Final
 
-from bernstein_agent.contract import ResultClass
-from bernstein_operator.api.task_status import AgentTaskStatus
-from bernstein_operator.api.vocabulary import SETTLED_PHASES, AttemptReason, TaskPhase
+from bernstein_agent.contract import AbandonReason, ResultClass
+from bernstein_operator.api.choices import OnExhausted
+from bernstein_operator.api.task_status import Abandonment, AgentTaskStatus
+from bernstein_operator.api.vocabulary import (
+    FINAL_PHASES,
+    SETTLED_PHASES,
+    AttemptReason,
+    TaskPhase,
+    TaskReason,
+)
+from bernstein_operator.decisions.abandoning import abandonment
 from bernstein_operator.decisions.attempt import (
     close,
     find_end,
     open_attempt,
 )
 from bernstein_operator.decisions.course import Course, Question, settled
+from bernstein_operator.decisions.effects import weighed
+from bernstein_operator.decisions.escalation import climbed
 from bernstein_operator.decisions.outcome import Outcome
-from bernstein_operator.decisions.retry import Counters, GiveUp, next_step
+from bernstein_operator.decisions.retry import (
+    RULES,
+    Counters,
+    GiveUp,
+    Retry,
+    alike_in_a_row,
+    next_step,
+)
 
 _NOT_THE_TASKS_END: Final = (AttemptReason.RUN_GONE, AttemptReason.QUARANTINED)
 """Stopped attempts after which the task goes on: its run is back, or a person let it out of quarantine."""
+_GIVEN_UP_FOR: Final = {
+    ResultClass.DEADLINE: AbandonReason.TIME_BUDGET_EXHAUSTED,
+    ResultClass.BUDGET: AbandonReason.BUDGET_EXCEEDED,
+    ResultClass.TASK_BUDGET: AbandonReason.BUDGET_EXCEEDED,
+}
+"""Why a task without further attempts is given up, by its last one's class; for any other, ENV_BROKEN."""
+_BY_OPERATOR: Final = "operator"
+_BY_AGENT: Final = "agent"
 
 
 def closed(course: Course, question: Question) -> Course:
@@ -33,39 +58,79 @@ def closed(course: Course, question: Question) -> Course:
     )
     if not end:
         return course
-    status = close(course.status, end.outcome, end.pod)
+    outcome = weighed(end, attempt, effects=question.effective.effects)
+    status = close(course.status, outcome, end.pod)
     if status.phase in SETTLED_PHASES:
         return replace(course, status=status)
-    return after(status, end.outcome, question)
+    return after(status, outcome, question)
 
 
 def after(status: AgentTaskStatus, outcome: Outcome, question: Question) -> Course:
-    """Return where a task goes from the end of an attempt."""
-    match outcome.result_class:
-        case ResultClass.SUCCESS:
-            return settled(status, TaskPhase.SUCCEEDED, outcome.reason, outcome.message, outcome.ended_at)
-        case ResultClass.ABANDONED:
-            return settled(status, TaskPhase.ABANDONED, outcome.reason, outcome.message, outcome.ended_at)
-        case ResultClass.CANCELLED if outcome.reason not in _NOT_THE_TASKS_END:
-            return settled(status, TaskPhase.CANCELLED, outcome.reason, outcome.message, outcome.ended_at)
-        case ResultClass.CANCELLED:
-            return Course(status.model_copy(update={"phase": TaskPhase.PENDING}))
-        case _:
-            return _failed(status, outcome, question)
+    """Return where a task goes from the end of an attempt, which ``status`` has on record."""
+    if outcome.result_class is ResultClass.CANCELLED and outcome.reason in _NOT_THE_TASKS_END:
+        return Course(status.model_copy(update={"phase": TaskPhase.PENDING}))
+    ends = RULES[outcome.result_class].ends
+    return _ended(status, ends, outcome, question) if ends else _failed(status, outcome, question)
+
+
+def _ended(status: AgentTaskStatus, phase: TaskPhase, outcome: Outcome, question: Question) -> Course:
+    """Return the course of a task whose attempt's class is an end."""
+    known: dict[str, object] = {"rate_limits": 0, "same_failures": 0}
+    if phase is TaskPhase.ABANDONED:
+        known["abandonment"] = _agents_word(outcome, question)
+    reason, text = outcome.reason, outcome.message
+    if phase is TaskPhase.FAILED:
+        reason, text = TaskReason.CONTRACT_BROKEN, _told(outcome)
+    at = outcome.ended_at if phase in FINAL_PHASES else question.now
+    return settled(status.model_copy(update=known), phase, reason, text, at)
 
 
 def _failed(status: AgentTaskStatus, outcome: Outcome, question: Question) -> Course:
+    """Return the course of a task whose attempt may be followed by another one."""
     step = next_step(
         status.attempt,
         outcome.result_class,
-        before=Counters(status.retries, status.disruptions, status.rate_limits),
+        before=Counters.of(status),
         policy=question.effective.retry,
         task_uid=question.snapshot.task.meta.uid,
         now=question.now,
+        alike=alike_in_a_row(status),
+        asked_to_wait=outcome.result.retry_after_seconds if outcome.result else None,
     )
     counted = status.model_copy(update=asdict(step.counters))
     if isinstance(step, GiveUp):
-        text = f"{outcome.result_class}: {outcome.message or outcome.reason}"
-        return settled(counted, TaskPhase.FAILED, step.reason, text, question.now)
-    later = step.at if step.at > question.now else None
-    return Course(counted.model_copy(update={"phase": TaskPhase.PENDING, "next_attempt_time": later}))
+        return _exhausted(counted, step, outcome, question)
+    return _again(counted, step, outcome, question)
+
+
+def _again(status: AgentTaskStatus, step: Retry, outcome: Outcome, question: Question) -> Course:
+    climb = RULES[outcome.result_class].climb
+    changes = {
+        "phase": TaskPhase.PENDING,
+        "next_attempt_time": step.at if step.at > question.now else None,
+        "escalation": climbed(status.escalation, climb, question.effective, question.profile),
+    }
+    return Course(status.model_copy(update=changes))
+
+
+def _exhausted(status: AgentTaskStatus, step: GiveUp, outcome: Outcome, question: Question) -> Course:
+    text, now = _told(outcome), question.now
+    if question.effective.retry.on_exhausted is OnExhausted.FAIL:
+        return settled(status, TaskPhase.FAILED, step.reason, text, now)
+    reason = _GIVEN_UP_FOR.get(outcome.result_class, AbandonReason.ENV_BROKEN)
+    detail = ": ".join(part for part in (outcome.result_class, outcome.reason, outcome.message) if part)
+    given_up = abandonment(reason, detail, actor=_BY_OPERATOR, now=now)
+    known = status.model_copy(update={"abandonment": given_up})
+    return settled(known, TaskPhase.ABANDONED, step.reason, text, now)
+
+
+def _agents_word(outcome: Outcome, question: Question) -> Abandonment:
+    """Return why the agent gave the task up; a runner that knows no reasons says it in its message."""
+    said = outcome.result.abandonment if outcome.result else None
+    reason = said.reason if said else AbandonReason.OTHER
+    detail = said.detail if said else outcome.message
+    return abandonment(reason, detail, actor=_BY_AGENT, now=question.now)
+
+
+def _told(outcome: Outcome) -> str:
+    return f"{outcome.result_class}: {outcome.message or outcome.reason}"

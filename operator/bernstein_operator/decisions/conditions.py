@@ -65,8 +65,8 @@ def task_conditions(phase: TaskPhase, standing: Standing, *, run_ended: bool) ->
             failed = _both(ConditionType.FAILED, ConditionType.STALLED, phase, standing.message)
             return [blocked, *failed, *_finished(phase, standing.message, ended=run_ended)]
         case TaskPhase.QUARANTINED:
-            failed = _both(ConditionType.FAILED, ConditionType.STALLED, phase, standing.message)
-            return [*failed, *_finished(phase, standing.message, ended=run_ended)]
+            failed = _both(ConditionType.FAILED, ConditionType.STALLED, reason, standing.message)
+            return [*failed, *_finished(reason, standing.message, ended=run_ended)]
         case TaskPhase.FAILED | TaskPhase.CANCELLED | TaskPhase.ABANDONED:
             failed = _both(ConditionType.FAILED, ConditionType.STALLED, reason, standing.message)
             return [*failed, *_finished(reason, standing.message, ended=True)]

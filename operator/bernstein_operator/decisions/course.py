@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from bernstein_operator.api.choices import Effects
 from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.snapshot import Sighting, TaskSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
@@ -35,7 +37,12 @@ class Question:
     def has_repository(self) -> bool:
         """Whether success means a commit."""
         run = self.snapshot.run
-        return bool(run and run.spec and run.spec.repository)
+        return bool(run and run.spec and run.spec.repository) and self.effective.effects is not Effects.NONE
+
+    @property
+    def profile(self) -> AgentProfileSpec | None:
+        """What the task's profile says, where there is one that can be read."""
+        return self.snapshot.profile.spec if self.snapshot.profile else None
 
     def sighting(self, pod: str) -> Sighting | None:
         """Return what is known of the task's Pod of that name."""

@@ -49,12 +49,14 @@ class TaskDecision:
         actions: what to do once the status is stored, in order.
         candidate: set where the task waits for nothing but a slot.
         wake: when to look again if nothing happens before.
+        illegal: set where the rules led to a phase that can't follow the stored one; nothing is to be done.
     """
 
     status: AgentTaskStatus
     actions: tuple[Action, ...] = ()
     candidate: Candidate | None = None
     wake: datetime | None = None
+    illegal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

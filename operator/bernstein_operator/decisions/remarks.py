@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from bernstein_operator.api.task_status import AgentTaskStatus
-from bernstein_operator.api.vocabulary import ConditionType
+from bernstein_operator.api.vocabulary import SETTLED_PHASES, ConditionType
 from bernstein_operator.decisions.conditions import Wanted
+from bernstein_operator.decisions.escalation import in_words
 
 
 def remarks(status: AgentTaskStatus) -> Iterator[Wanted]:
@@ -13,3 +14,6 @@ def remarks(status: AgentTaskStatus) -> Iterator[Wanted]:
     if given_up:
         reason = "".join(part.capitalize() for part in given_up.reason.split("_"))
         yield Wanted(ConditionType.ABANDONED, reason, given_up.detail)
+    climbed = status.escalation
+    if climbed and status.phase not in SETTLED_PHASES:
+        yield Wanted(ConditionType.ESCALATED, ConditionType.ESCALATED, f"Gets {in_words(climbed)}.")

@@ -1,19 +1,23 @@
 """What an attempt's result class means for the task: the class table, counting and back-off.
 
 The table is the single place that says which failures use up a retry. Losing a Pod to a node drain says
-nothing about the agent, so it has a small allowance of its own; a broken spec can't heal, so it ends the task
-at once; a rate limit passes, so it costs nothing until it looks like something else.
+nothing about the agent, so it has an allowance of its own; a broken spec can't heal, so it ends the task at
+once; a rate limit passes, so it costs nothing until it looks like something else; and what may have happened
+outside isn't tried again before a person has looked.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Final
 
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.effective import EffectiveRetry
-from bernstein_operator.api.vocabulary import TaskReason
+from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.vocabulary import TaskPhase, TaskReason
 
 
 class Counting(StrEnum):
@@ -22,8 +26,19 @@ class Counting(StrEnum):
     RETRIES = "retries"
     DISRUPTIONS = "disruptions"
     NONE = "none"
-    FINAL = "final"
-    """Nothing is tried again."""
+    ALL = "all"
+    """Whatever is left: nothing is tried again."""
+
+
+class Climb(StrEnum):
+    """What the next attempt gets more of."""
+
+    NONE = "none"
+    STEP = "step"
+    """One step of effort first, then one model further each time."""
+    TOP = "top"
+    """The top of the ladder at once."""
+    MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,47 +48,74 @@ class ClassRule:
     Attributes:
         counts: the allowance that it uses up.
         backs_off: whether the next attempt waits.
+        climb: what the next attempt gets more of.
+        error: whether it speaks against running as many agents as now.
+        ends: the phase in which it leaves the task at once; None where another attempt may follow.
     """
 
-    counts: Counting
-    backs_off: bool = True
+    counts: Counting = Counting.NONE
+    backs_off: bool = False
+    climb: Climb = Climb.NONE
+    error: bool = False
+    ends: TaskPhase | None = None
 
 
-RULES: Final[dict[ResultClass, ClassRule]] = {
-    ResultClass.SUCCESS: ClassRule(Counting.FINAL),
-    ResultClass.BUSINESS: ClassRule(Counting.RETRIES),
-    ResultClass.AGENT: ClassRule(Counting.RETRIES),
-    ResultClass.DEADLINE: ClassRule(Counting.RETRIES, backs_off=False),
-    ResultClass.CONTRACT: ClassRule(Counting.FINAL),
-    ResultClass.TRANSIENT: ClassRule(Counting.RETRIES),
-    ResultClass.OOM: ClassRule(Counting.RETRIES),
-    ResultClass.CAPACITY: ClassRule(Counting.NONE),
-    ResultClass.DISRUPTION: ClassRule(Counting.DISRUPTIONS),
-    ResultClass.ABANDONED: ClassRule(Counting.FINAL),
-    ResultClass.CANCELLED: ClassRule(Counting.FINAL),
-}
-"""The classes that an attempt can end in."""
+_FAILURE: Final = ClassRule(Counting.RETRIES, backs_off=True, error=True)
 
-DISRUPTION_LIMIT: Final = 3
+RULES: Final[Mapping[ResultClass, ClassRule]] = MappingProxyType(
+    {
+        ResultClass.SUCCESS: ClassRule(ends=TaskPhase.SUCCEEDED),
+        ResultClass.BUSINESS: replace(_FAILURE, climb=Climb.STEP),
+        ResultClass.AGENT: replace(_FAILURE, climb=Climb.STEP),
+        ResultClass.DEADLINE: replace(_FAILURE, backs_off=False, climb=Climb.TOP),
+        ResultClass.CONTRACT: ClassRule(error=True, ends=TaskPhase.FAILED),
+        ResultClass.TRANSIENT: _FAILURE,
+        ResultClass.OOM: replace(_FAILURE, climb=Climb.MEMORY),
+        ResultClass.CAPACITY: ClassRule(backs_off=True, error=True),
+        ResultClass.DISRUPTION: ClassRule(Counting.DISRUPTIONS, backs_off=True),
+        ResultClass.SECURITY: ClassRule(ends=TaskPhase.QUARANTINED),
+        ResultClass.UNKNOWN: ClassRule(ends=TaskPhase.QUARANTINED),
+        ResultClass.BUDGET: ClassRule(),
+        ResultClass.TASK_BUDGET: ClassRule(Counting.ALL),
+        ResultClass.ABANDONED: ClassRule(ends=TaskPhase.ABANDONED),
+        ResultClass.CANCELLED: ClassRule(ends=TaskPhase.CANCELLED),
+        # The question goes to a person, and so does the task.
+        ResultClass.ASKED: ClassRule(ends=TaskPhase.QUARANTINED),
+    }
+)
+"""Every class that an attempt can end in."""
+
 CAPACITY_PATIENCE: Final = 10
 """So many rate limits in a row are patience; the next one is counted as a transient failure."""
+SAME_FAILURES_LIMIT: Final = 3
+"""So often in a row one and the same failure is believed to be chance."""
 _JITTER_PERCENT: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a task has used up: failures that count, lost Pods, and rate limits in a row."""
+    """What a task has used up: failures that count, lost Pods, and what came in a row up to the latest."""
 
     retries: int = 0
     disruptions: int = 0
     rate_limits: int = 0
+    same_failures: int = 0
 
-    def after(self, result: ResultClass, counting: Counting) -> "Counters":
-        """Return the counters after one more attempt ended in ``result``, counted as ``counting`` says."""
+    @classmethod
+    def of(cls, status: AgentTaskStatus) -> "Counters":
+        """Return what ``status`` has counted."""
+        return cls(status.retries, status.disruptions, status.rate_limits, status.same_failures)
+
+    def after(self, result: ResultClass, counting: Counting, *, alike: int = 0) -> "Counters":
+        """Return the counters after one more attempt ended in ``result``, counted as ``counting`` says.
+
+        ``alike`` is how often in a row its failure has come; only those that count are held against it.
+        """
         return Counters(
             retries=self.retries + (counting is Counting.RETRIES),
             disruptions=self.disruptions + (counting is Counting.DISRUPTIONS),
             rate_limits=self.rate_limits + 1 if result is ResultClass.CAPACITY else 0,
+            same_failures=alike if counting is Counting.RETRIES else 0,
         )
 
 
@@ -101,14 +143,22 @@ def next_step(
     policy: EffectiveRetry,
     task_uid: str,
     now: datetime,
+    alike: int = 0,
+    asked_to_wait: int | None = None,
 ) -> Retry | GiveUp:
-    """Say what follows attempt number ``attempt``, which has just failed with ``result``."""
+    """Say what follows attempt number ``attempt``, which has just failed with ``result``.
+
+    ``alike`` counts how often in a row it failed in this very way; ``asked_to_wait`` are the seconds for
+    which the provider asked, where it did.
+    """
     rule = rule_for(result, before=before)
-    counters = before.after(result, rule.counts)
-    exhausted = _exhausted(rule, counters=counters, limit=policy.limit)
+    counters = before.after(result, rule.counts, alike=alike)
+    exhausted = _exhausted(rule, counters=counters, policy=policy)
     if exhausted:
         return GiveUp(reason=exhausted, counters=counters)
     wait = _wait(rule, counters=counters, policy=policy, seed=f"{task_uid}/{attempt}")
+    if result is ResultClass.CAPACITY and asked_to_wait is not None:
+        wait = timedelta(seconds=asked_to_wait)
     return Retry(at=now + wait, counters=counters)
 
 
@@ -117,6 +167,15 @@ def rule_for(result: ResultClass, *, before: Counters) -> ClassRule:
     if result is ResultClass.CAPACITY and before.rate_limits >= CAPACITY_PATIENCE:
         return RULES[ResultClass.TRANSIENT]
     return RULES[result]
+
+
+def alike_in_a_row(status: AgentTaskStatus) -> int:
+    """Return how often in a row the latest attempt's failure has come now; 0 where it has no fingerprint."""
+    latest, *earlier = reversed(status.attempts)
+    if not latest.fingerprint:
+        return 0
+    before = earlier[0].fingerprint if earlier else None
+    return status.same_failures + 1 if before == latest.fingerprint else 1
 
 
 def backoff(policy: EffectiveRetry, *, nth: int, seed: str) -> timedelta:
@@ -138,9 +197,9 @@ def _wait(rule: ClassRule, *, counters: Counters, policy: EffectiveRetry, seed: 
     return backoff(policy, nth=nth.get(rule.counts, counters.rate_limits), seed=seed)
 
 
-def _exhausted(rule: ClassRule, *, counters: Counters, limit: int) -> TaskReason | None:
-    if rule.counts is Counting.FINAL:
-        return TaskReason.CONTRACT_BROKEN
-    if counters.retries > limit:
+def _exhausted(rule: ClassRule, *, counters: Counters, policy: EffectiveRetry) -> TaskReason | None:
+    if rule.counts is Counting.ALL or counters.retries > policy.limit:
         return TaskReason.RETRIES_EXHAUSTED
-    return TaskReason.DISRUPTIONS_EXHAUSTED if counters.disruptions > DISRUPTION_LIMIT else None
+    if counters.disruptions > policy.disruption_limit:
+        return TaskReason.DISRUPTIONS_EXHAUSTED
+    return TaskReason.SAME_FAILURE if counters.same_failures >= SAME_FAILURES_LIMIT else None

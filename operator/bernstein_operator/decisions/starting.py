@@ -1,11 +1,17 @@
 """A task without an attempt: it waits for what a gate names, queues for a slot, or starts."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from bernstein_operator.api.task_status import BlockedBy
-from bernstein_operator.api.vocabulary import SETTLED_PHASES, AdmittedReason, BlockCause, TaskPhase
+from bernstein_operator.api.task_status import AgentTaskStatus, BlockedBy
+from bernstein_operator.api.vocabulary import (
+    BLOCKED_PHASES,
+    SETTLED_PHASES,
+    AdmittedReason,
+    BlockCause,
+    TaskPhase,
+)
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.attempt import begin
 from bernstein_operator.decisions.conditions import Standing
@@ -25,7 +31,7 @@ def waiting(course: Course, question: Question) -> Course:
     snapshot, now = question.snapshot, question.now
     invalid = invalid_gate(snapshot)
     if invalid:
-        status = course.status.model_copy(update={"phase": TaskPhase.PENDING, "blocked_by": None})
+        status = _unblocked(course.status, now=now)
         return replace(course, status=status, standing=Standing(invalid.reason, invalid.message))
     timeout = timedelta(seconds=question.effective.dependency_timeout_seconds)
     verdict = judge(snapshot.dependencies, course.status, timeout=timeout, now=now)
@@ -33,12 +39,18 @@ def waiting(course: Course, question: Question) -> Course:
     course = replace(course, status=course.status.model_copy(update=known))
     if verdict.blocked and not snapshot.cycle:
         return _blocked(course, *verdict.blocked)
-    free = course.status.model_copy(update={"phase": TaskPhase.PENDING, "blocked_by": None})
+    free = _unblocked(course.status, now=now)
     course = replace(course, status=free)
     gate = first_gate(snapshot, free, question.effective, verdict, now=now)
     if gate:
         return replace(course, standing=Standing(gate.reason, gate.message), wake=(gate.until,))
     return _ready(course, question)
+
+
+def _unblocked(status: AgentTaskStatus, *, now: datetime) -> AgentTaskStatus:
+    """Return the status of a task that no other one's end keeps from starting."""
+    moved = {"unblocked_time": now} if status.phase in BLOCKED_PHASES else {}
+    return status.model_copy(update={"phase": TaskPhase.PENDING, "blocked_by": None, **moved})
 
 
 def _blocked(course: Course, phase: TaskPhase, by: BlockedBy) -> Course:
@@ -53,7 +65,8 @@ def _ready(course: Course, question: Question) -> Course:
     """Start the next attempt if there is a slot for it, else queue for one."""
     snapshot, effective, now = question.snapshot, question.effective, question.now
     if snapshot.has_slot and snapshot.run and snapshot.run.spec and not snapshot.run.spec.suspend:
-        status = begin(replace(snapshot.task, status=course.status), effective, now=now)
+        task = replace(snapshot.task, status=course.status)
+        status = begin(task, effective, profile=question.profile, now=now)
         text = f"Attempt {status.attempt} has its slot."
         standing = Standing(AdmittedReason.ADMITTED, text, admitted=True)
         return replace(course, status=status, standing=standing, actions=(CreatePod(),))

@@ -11,7 +11,13 @@ from bernstein_operator.api.conditions import find
 from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task import TaskDefaults
 from bernstein_operator.api.task_status import AgentTaskStatus
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionStatus, ConditionType, TaskPhase
+from bernstein_operator.api.vocabulary import (
+    ENDED_RUN_PHASES,
+    SETTLED_PHASES,
+    ConditionStatus,
+    ConditionType,
+    TaskPhase,
+)
 from bernstein_operator.decisions.attempt import close, open_attempt
 from bernstein_operator.decisions.closing import after, closed
 from bernstein_operator.decisions.commands import obey
@@ -20,6 +26,7 @@ from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.decisions.going import going_on
 from bernstein_operator.decisions.ledger import in_order
 from bernstein_operator.decisions.outcome import Outcome
+from bernstein_operator.decisions.phases import illegal_move
 from bernstein_operator.decisions.plan import TaskDecision, earliest
 from bernstein_operator.decisions.remarks import remarks
 from bernstein_operator.decisions.starting import waiting
@@ -40,6 +47,9 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
     course = obey(closed(Course(task.status), question), question)
     course = going_on(course, question) if open_attempt(course.status) else waiting(course, question)
     rest = clear_away(course.status, snapshot, now=now)
+    wrong = illegal_move(task.status, course.status)
+    if wrong:
+        return TaskDecision(status=task.status, illegal=wrong)
     return TaskDecision(
         status=_with_conditions(course, question),
         actions=in_order((*course.actions, *rest.actions), course.status, snapshot),
@@ -55,7 +65,9 @@ def decide_refused(snapshot: TaskSnapshot, outcome: Outcome, *, now: datetime) -
     if effective is None:
         return status
     question = Question(snapshot, effective, now)
-    return _with_conditions(after(status, outcome, question), question)
+    # A cancel may have come in between: what was ended by it stays so.
+    course = Course(status) if status.phase in SETTLED_PHASES else after(status, outcome, question)
+    return _with_conditions(course, question)
 
 
 def _defaults(snapshot: TaskSnapshot) -> TaskDefaults | None:

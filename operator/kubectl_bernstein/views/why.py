@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.task_status import Attempt
-from bernstein_operator.decisions.retry import DISRUPTION_LIMIT
 from kubectl_bernstein.answers.point import Point
 from kubectl_bernstein.answers.points import points
 from kubectl_bernstein.answers.way import Obstacle, in_the_way
@@ -88,7 +87,8 @@ def _attempt_lines(scene: Scene, task: TaskObject) -> Iterator[Line]:
     if not status.attempts:
         return
     used = f"retries used: {status.retries}{f' of {effective.retry.limit}' if effective else ''}"
-    yield from (Line(""), Line(f"Attempts ({used}; lost Pods: {status.disruptions} of {DISRUPTION_LIMIT}):"))
+    lost = f"lost Pods: {status.disruptions}{f' of {effective.retry.disruption_limit}' if effective else ''}"
+    yield from (Line(""), Line(f"Attempts ({used}; {lost}):"))
     yield from (Line(_attempt_text(one), 1) for one in status.attempts)
 
 

@@ -1,9 +1,11 @@
 """POD-3 and POD-7: Pods that end without a word, and one count of retries."""
 
+import json
+
 import pytest
 
 from tests.support.builders import hand_profile, make_run, make_task
-from tests.support.kube import Kube, Manifest
+from tests.support.kube import Kube, Manifest, condition
 from tests.support.operator import OperatorProcess
 from tests.support.pods import fail, pods_of, set_pod_running, set_pod_status, succeed, wait_pod
 from tests.support.tasks import attempts, holds_for, result_classes, wait_phase, wait_run
@@ -79,3 +81,23 @@ def test_pod_7_retries_are_counted_in_one_place(kube: Kube, operator: OperatorPr
     operator.restart(kill=True)
     holds_for(5, lambda: len(pods_of(kube, "t")) == limit + 1, what="no further Pod after a restart")
     assert kube.get("agenttasks", "t")["status"] == failed["status"]
+
+
+def test_pod_7_each_retry_is_one_step_up(kube: Kube, operator: OperatorProcess) -> None:
+    kube.create(hand_profile("ladder", models=[{"name": "small"}, {"name": "big"}]))
+    kube.create(make_run())
+    kube.create(make_task(profile="ladder", retry={"limit": 2, **QUICK}))
+    told = []
+    for attempt in (1, 2, 3):
+        pod = wait_pod(kube, "t", attempt=attempt)
+        payload = json.loads(pod["metadata"]["annotations"]["bernstein.run/envelope"])["payload"]
+        told.append((payload["model"], payload["effort"]))
+        fail(kube, set_pod_running(kube, pod), message=f"failure {attempt}")
+    failed = wait_phase(kube, "t", "Failed")
+    assert told == [("small", "medium"), ("small", "high"), ("big", "high")]
+    assert [(one["model"], one["effort"]) for one in attempts(failed)] == told
+    assert [one["level"] for one in attempts(failed)] == [0, 1, 2]
+    assert failed["status"]["escalation"] == {"level": 2, "model": "big", "effort": "high"}
+    assert condition(failed, "Failed")["reason"] == "RetriesExhausted"
+    operator.restart(kill=True)
+    holds_for(5, lambda: len(pods_of(kube, "t")) == 3, what="no further Pod after a restart")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bernstein_operator.api.choices import ScopeSize
+from bernstein_operator.api.choices import Effects, Effort, OnExhausted, ScopeSize
 from bernstein_operator.api.effective import EffectiveRetry, EffectiveTask, effective
 from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, RunRef, TaskDefaults
 
@@ -15,7 +15,16 @@ EVERYTHING = {
     "profile": "fast",
     "timeoutSeconds": 2,
     "startTimeoutSeconds": 3,
-    "retry": {"limit": 4, "backoffSeconds": 5, "maxBackoffSeconds": 6},
+    "model": "big",
+    "effort": "low",
+    "effects": "external",
+    "retry": {
+        "limit": 4,
+        "backoffSeconds": 5,
+        "maxBackoffSeconds": 6,
+        "disruptionLimit": 7,
+        "onExhausted": "Abandon",
+    },
 }
 
 
@@ -57,7 +66,19 @@ def test_a_bare_task_gets_the_built_in_values() -> None:
         ("profile", "fast"),
         ("timeout_seconds", 2),
         ("start_timeout_seconds", 3),
-        ("retry", EffectiveRetry(limit=4, backoff_seconds=5, max_backoff_seconds=6)),
+        ("model", "big"),
+        ("effort", Effort.LOW),
+        ("effects", Effects.EXTERNAL),
+        (
+            "retry",
+            EffectiveRetry(
+                limit=4,
+                backoff_seconds=5,
+                max_backoff_seconds=6,
+                disruption_limit=7,
+                on_exhausted=OnExhausted.ABANDON,
+            ),
+        ),
     ],
 )
 def test_each_level_alone_is_heard(level: str, field: str, value: object) -> None:
@@ -78,6 +99,9 @@ def test_each_level_alone_is_heard(level: str, field: str, value: object) -> Non
         ("profile", "slow", "fast"),
         ("timeoutSeconds", 20, 2),
         ("startTimeoutSeconds", 30, 3),
+        ("model", "small", "big"),
+        ("effort", "max", "low"),
+        ("effects", "none", "external"),
     ],
 )
 def test_the_task_has_the_last_word(field: str, task: object, run: object) -> None:
@@ -91,6 +115,26 @@ def test_the_task_has_the_last_word(field: str, task: object, run: object) -> No
 def test_scope_sets_the_timeout_wherever_it_was_said(scope: ScopeSize, seconds: int) -> None:
     assert effective(spec(scope=scope), None, object_name="t").timeout_seconds == seconds
     assert effective(spec(), run_says(scope=scope), object_name="t").timeout_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("task", "run", "limit", "on_exhausted"),
+    [
+        pytest.param({}, {}, 3, "Fail", id="nobody says anything"),
+        pytest.param({"disruptionLimit": 0}, {"disruptionLimit": 5}, 0, "Fail", id="zero is an answer"),
+        pytest.param(
+            {"onExhausted": "Fail"}, {"onExhausted": "Abandon"}, 3, "Fail", id="the task has the last word"
+        ),
+        pytest.param(
+            {"disruptionLimit": 1}, {"onExhausted": "Abandon"}, 1, "Abandon", id="each field for itself"
+        ),
+    ],
+)
+def test_the_ends_of_retries_are_merged_too(
+    task: dict[str, object], run: dict[str, object], limit: int, on_exhausted: str
+) -> None:
+    resolved = effective(spec(retry=task), run_says(retry=run), object_name="t").retry
+    assert (resolved.disruption_limit, resolved.on_exhausted) == (limit, on_exhausted)
 
 
 @pytest.mark.parametrize(

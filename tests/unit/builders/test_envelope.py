@@ -82,6 +82,23 @@ def test_who_it_is_about_and_for_whom() -> None:
     assert (found.tenant, found.actor.grant.profile) == ("ns", "ns/default")
 
 
+@pytest.mark.parametrize(
+    ("given", "model", "effort"),
+    [
+        pytest.param({}, None, None, id="begun before there was a ladder"),
+        pytest.param({"model": "big", "effort": "high"}, "big", contract.Effort.HIGH, id="both"),
+        pytest.param({"effort": "max"}, None, contract.Effort.MAX, id="the program's own model"),
+    ],
+)
+def test_the_agent_is_told_model_and_effort_of_its_attempt(
+    given: dict[str, str], model: str | None, effort: contract.Effort | None
+) -> None:
+    said = told(
+        attempts=(attempt(1, end_time=at(1), model="small", effort="low"), attempt(2, **given))
+    ).payload
+    assert (said.model, said.effort) == (model, effort)
+
+
 def test_dependencies_commits_are_merged_where_there_are_any() -> None:
     found = told(of=run(repository=REPOSITORY), dependencies=(MERGED, BARE)).payload
     assert found.dependencies == (contract.DependencyRef(name="a", commit=COMMIT_A, branch="bernstein/r/a"),)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from bernstein_operator.api.choices import Effort
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus, Escalation
 from bernstein_operator.builders.events import NOTE_LIMIT, Notice, event, run_notices, task_notices
 from tests.unit.objects import at, attempt, raw_run, raw_task, run, stamp, status, task
 
@@ -78,6 +79,41 @@ def told(notices: Iterable[Notice]) -> list[tuple[str, float]]:
             [("Cancelled", 4)],
             id="it was cancelled",
         ),
+        pytest.param(
+            status(FAILED, phase="Pending", escalation=Escalation(level=1)),
+            [("AttemptFailed", 9), ("AttemptStarted", 1), ("Escalated", 9)],
+            id="it failed and climbs",
+        ),
+        pytest.param(
+            status(FAILED, attempt(2, level=1), escalation=Escalation(level=1)),
+            [("AttemptFailed", 9), ("AttemptStarted", 1), ("Escalated", 9), ("RetryScheduled", 9)],
+            id="it failed and has climbed",
+        ),
+        pytest.param(
+            status(FAILED, phase="Pending", escalation=Escalation(memory="2Gi")),
+            [("AttemptFailed", 9), ("AttemptStarted", 1), ("Escalated", 9)],
+            id="it failed and gets more memory",
+        ),
+        pytest.param(
+            status(
+                FAILED.model_copy(update={"level": 2, "memory": "2Gi"}),
+                phase="Failed",
+                escalation=Escalation(level=2, memory="2Gi"),
+            ),
+            [("AttemptFailed", 9), ("AttemptStarted", 1)],
+            id="it failed where it had climbed to",
+        ),
+        pytest.param(
+            status(FAILED.model_copy(update={"level": 2}), attempt(2, level=0)),
+            [("AttemptFailed", 9), ("AttemptStarted", 1), ("RetryScheduled", 9)],
+            id="it began anew at the bottom",
+        ),
+        pytest.param(
+            status(phase="BlockedByAbandon", conditions=(condition("Failed"),)),
+            [("BlockedByAbandon", 3)],
+            id="it was blocked by an abandonment",
+        ),
+        pytest.param(status(unblocked_time=at(7)), [("Unblocked", 7)], id="it was unblocked"),
         pytest.param(
             status(phase="BlockedByFailure", conditions=(condition("Failed"),)),
             [("BlockedByFailure", 3)],
@@ -177,3 +213,14 @@ def test_a_long_note_is_cut_between_letters(note: str, cut: bool) -> None:
     found = body(Notice(notices()[0].reason, at(0), note))["note"]
     assert len(found.encode()) <= NOTE_LIMIT
     assert found.endswith("…") is cut
+
+
+def test_an_escalation_says_what_the_next_attempt_gets() -> None:
+    climbed = Escalation(level=1, model="big", effort=Effort.HIGH, memory="2Gi")
+    [found] = [
+        one
+        for one in task_notices(task(status=status(FAILED, phase="Pending", escalation=climbed)))
+        if one.reason == "Escalated"
+    ]
+    assert found.note == "Attempt 2 gets level 1, model big, effort high, memory 2Gi."
+    assert found.pod == FAILED.pod_name

@@ -21,7 +21,16 @@ EVERYTHING = {
     "profile": "fast",
     "timeoutSeconds": 6,
     "startTimeoutSeconds": 7,
-    "retry": {"limit": 1, "backoffSeconds": 2, "maxBackoffSeconds": 3},
+    "model": "big",
+    "effort": "low",
+    "effects": "external",
+    "retry": {
+        "limit": 1,
+        "backoffSeconds": 2,
+        "maxBackoffSeconds": 3,
+        "disruptionLimit": 4,
+        "onExhausted": "Abandon",
+    },
 }
 
 

@@ -116,6 +116,25 @@ def test_requests_and_limits_are_always_there(
         assert {"cpu", "memory"} <= set(container["resources"]["limits"])
 
 
+@pytest.mark.parametrize(
+    ("resources", "requested", "limit"),
+    [
+        pytest.param({}, "256Mi", "2Gi", id="above the default"),
+        pytest.param({"limits": {"memory": "1Gi"}}, None, "2Gi", id="above the profile's"),
+        pytest.param({"requests": {"memory": "1Gi"}}, "1Gi", "2Gi", id="a request below it stays"),
+        pytest.param({"requests": {"memory": "2Gi"}}, "2Gi", "2Gi", id="a request of as much stays"),
+        pytest.param({"requests": {"memory": "3Gi"}}, "2Gi", "2Gi", id="a request above it comes down to it"),
+    ],
+)
+def test_an_attempts_own_memory_is_its_limit(
+    resources: dict[str, Any], requested: str | None, limit: str
+) -> None:
+    owner = task(status=status(attempt(memory="2Gi")))
+    agent = pod(plan(profile(pod={"resources": resources}), owner=owner))["spec"]["containers"][0]
+    assert agent["resources"]["requests"].get("memory") == requested
+    assert agent["resources"]["limits"]["memory"] == limit
+
+
 def test_the_profile_shapes_the_pod() -> None:
     secret = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "k"}}}
     toleration = {

@@ -11,7 +11,7 @@ from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
 from bernstein_operator.decisions.plan import DeletePod
 from tests.unit.control.cluster import CONFIG_MAPS, PODS, ROOT, Cluster, operating
-from tests.unit.objects import RUN_UID, Raw, name_of_pod, owned_by, pod, raw_run, raw_task, task
+from tests.unit.objects import RUN_UID, Raw, name_of_pod, owned_by, pod, raw_run, raw_task, running, task
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
 POD = name_of_pod()
@@ -298,3 +298,16 @@ async def test_a_row_that_is_refused_is_asked_for_again_and_holds_nothing_up() -
     told = [told_of_ledger(one.body["status"]) for one in cluster.asked if one.path == f"{run}/status"]
     assert ("False", "LedgerWriteFailed") in told
     assert len(cluster.created(CONFIG_MAPS)) == 4
+
+
+async def test_an_illegal_move_is_logged_once_and_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    began = {"number": 1, "podName": POD, "intentTime": "2026-01-01T12:00:00Z"}
+    edited = {"phase": "BlockedByFailure", "observedGeneration": 1, "attempt": 1, "attempts": [began]}
+    async with operating(plain_run(), raw_task(status=edited)) as cluster:
+        for version in (1, 2, 3):
+            cluster.writer.world.seen(pod(version=version, phase="Running", agent=running()))
+            await cluster.until(lambda: "illegal move" in caplog.messages)
+            await asyncio.sleep(0.05)
+    assert caplog.messages.count("illegal move") == 1
+    assert task_status(cluster) == edited
+    assert not [one for one in cluster.asked if "agenttasks" in one.path or one.path.startswith(PODS)]

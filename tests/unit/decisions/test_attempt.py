@@ -7,7 +7,7 @@ import pytest
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Sighting
-from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus, Escalation
 from bernstein_operator.decisions.attempt import (
     begin,
     close,
@@ -26,6 +26,7 @@ from tests.unit.objects import (
     effective,
     name_of_pod,
     pod,
+    profile,
     running,
     said,
     status,
@@ -36,15 +37,17 @@ from tests.unit.objects import (
 
 NEW = status()
 SPEC = effective(startTimeoutSeconds=100, timeoutSeconds=60)
+PROFILE = profile(models=[{"name": "small"}, {"name": "big"}], memoryGrowth={"max": "4Gi"}).spec
 
 
 def begun(before: AgentTaskStatus = NEW, *, now: float = 5) -> AgentTaskStatus:
-    return begin(task(status=before), SPEC, now=at(now))
+    return begin(task(status=before), SPEC, profile=PROFILE, now=at(now))
 
 
 def test_an_intent_names_the_pod_before_it_exists() -> None:
     after = begun()
-    assert after.attempts == (attempt(1, intent_time=at(5), profile="default"),)
+    given: dict[str, Any] = {"level": 0, "model": "small", "effort": "medium"}
+    assert after.attempts == (attempt(1, intent_time=at(5), profile="default", **given),)
     assert (after.attempt, after.first_admitted_time) == (1, at(5))
 
 
@@ -53,6 +56,22 @@ def test_a_further_attempt_counts_on_and_ends_the_backing_off() -> None:
     after = begun(before)
     assert [one.number for one in after.attempts] == [1, 2]
     assert (after.attempt, after.first_admitted_time, after.next_attempt_time) == (2, at(0), None)
+
+
+@pytest.mark.parametrize(
+    ("climbed", "level", "model", "effort", "memory"),
+    [
+        pytest.param(None, 0, "small", "medium", None, id="nothing has failed"),
+        pytest.param(Escalation(level=1), 1, "small", "high", None, id="more effort"),
+        pytest.param(Escalation(level=2), 2, "big", "high", None, id="a bigger model"),
+        pytest.param(Escalation(memory="2Gi"), 0, "small", "medium", "2Gi", id="more memory"),
+    ],
+)
+def test_an_attempt_records_what_it_is_given(
+    climbed: Escalation | None, level: int, model: str, effort: str, memory: str | None
+) -> None:
+    last = begun(status(escalation=climbed)).attempts[-1]
+    assert (last.level, last.model, last.effort, last.memory) == (level, model, effort, memory)
 
 
 def test_the_last_ten_attempts_are_kept() -> None:

@@ -8,7 +8,7 @@ after every step.
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -34,7 +34,19 @@ from bernstein_operator.world.world import World
 from tests.unit.objects import T0, Raw, merged, pod, raw_profile, raw_run, raw_task, running, said, terminated
 
 TASK, RUN = ("ns", "t"), ("ns", "r")
-CLASSES = ["success", "business", "agent", "deadline", "contract", "transient", "capacity", "abandoned"]
+PROFILE: Raw = {"models": [{"name": "small"}, {"name": "big"}], "memoryGrowth": {"max": "2Gi"}}
+CLASSES = [
+    "success",
+    "business",
+    "agent",
+    "deadline",
+    "contract",
+    "transient",
+    "oom",
+    "capacity",
+    "disruption",
+    "abandoned",
+]
 
 
 class Quiet:
@@ -53,18 +65,23 @@ class Quiet:
 class OneTask(RuleBasedStateMachine):
     """The API server, the nodes, a person, and the operator's passes."""
 
+    spec: ClassVar[Raw] = {}
+
     def __init__(self) -> None:
         super().__init__()
         self.now = T0
         self.version = 1
         self.task: Raw = raw_task(
-            retry={"limit": 1, "backoffSeconds": 10}, timeoutSeconds=60, startTimeoutSeconds=30
+            **{"retry": {"limit": 1, "backoffSeconds": 10}, **self.spec},
+            timeoutSeconds=60,
+            startTimeoutSeconds=30,
         )
         self.run: Raw | None = raw_run(max_agents=2)
         self.pods: dict[str, Raw] = {}
         self.old_pods: list[Pod] = []
         self.old_tasks: list[Raw] = []
-        self.ended_as: str | None = None
+        self.stood: Raw = {}
+        self.asked = 0
         self.world = self._fresh_world()
 
     # --- the API server -------------------------------------------------------------------------------
@@ -76,7 +93,7 @@ class OneTask(RuleBasedStateMachine):
     def _fresh_world(self) -> World:
         """Return the world of an operator that has just listed everything."""
         world = World(Quiet(), clock=lambda: self.now, operator_limit=None)
-        world.put_profile(raw_profile())
+        world.put_profile(raw_profile(**PROFILE))
         if self.run:
             world.put_run(self.run)
         world.put_task(self.task)
@@ -268,7 +285,17 @@ class OneTask(RuleBasedStateMachine):
     @rule()
     def cancel_the_task(self) -> None:
         """A person cancels the task."""
-        self._change_task(metadata={"annotations": {"bernstein.run/cancel": "true"}})
+        self._annotate("cancel", "true")
+
+    @rule(verb=st.sampled_from(["retry", "retry", "abandon", "quarantine"]))
+    def ask_for_something_else(self, verb: str) -> None:
+        """A person asks for a retry, an abandonment, or a quarantine, each time in other words."""
+        self.asked += 1
+        self._annotate(verb, f"no {self.asked}")
+
+    def _annotate(self, verb: str, value: str) -> None:
+        known = self.task["metadata"].get("annotations", {})
+        self._change_task(metadata={"annotations": {**known, f"bernstein.run/{verb}": value}})
 
     @rule(
         options=st.sampled_from([{}, {"suspend": True}, {"cancel": "true"}, {"status": {"phase": "Failed"}}])
@@ -295,15 +322,29 @@ class OneTask(RuleBasedStateMachine):
 
     @invariant()
     def an_end_stays_the_end(self) -> None:
-        """A settled phase never changes."""
-        phase = self.task["status"].get("phase", "Pending")
-        assert self.ended_as in (None, phase)
-        self.ended_as = phase if phase in SETTLED_PHASES else None
+        """What is final never changes; what a person may let out of changes by a person only."""
+        old, new = self.stood, self.task["status"]
+        left, phase = old.get("phase", "Pending"), new.get("phase", "Pending")
+        self.stood = new
+        retried = new.get("retriedTime") != old.get("retriedTime")
+        if left == "Quarantined":
+            assert phase in ("Quarantined", "Cancelled", "Abandoned") or retried
+        elif left == "Failed":
+            assert phase == "Failed" or retried
+        elif left in SETTLED_PHASES:
+            assert phase == left
+
+    @invariant()
+    def no_decision_leads_where_none_may(self) -> None:
+        """Whatever has happened, the rules agree with the table of phases."""
+        assert self._decide().illegal == ""
 
     @invariant()
     def retries_are_never_exceeded(self) -> None:
         """An attempt more than the counters allow never begins."""
         status = self._snapshot().task.status
+        if status.retried_time:
+            return
         ended = [one for one in status.attempts if one.end_time]
         counted = status.retries + status.disruptions + status.rate_limits
         uncounted = sum(
@@ -347,5 +388,25 @@ def _essence(decision: TaskDecision) -> tuple[object, ...]:
     return decision.status.model_copy(update={"conditions": ()}), decision.actions, decision.candidate
 
 
+class OneTaskThatActsOutside(OneTask):
+    """The same for a task whose work can't be done twice, and which is given up rather than failed."""
+
+    spec: ClassVar[Raw] = {
+        "effects": "external",
+        "retry": {"limit": 1, "backoffSeconds": 10, "onExhausted": "Abandon"},
+    }
+
+    @invariant()
+    def nothing_follows_an_attempt_that_may_have_acted(self) -> None:
+        """Without a person's word no attempt follows one whose effects are unknown."""
+        status = self._snapshot().task.status
+        cut_short = ("deadline", "disruption", "oom")
+        assert not [one for one in status.attempts if one.start_time and one.result_class in cut_short]
+        if any(one.result_class == "unknown" for one in status.attempts) and not status.retried_time:
+            assert status.phase in ("Quarantined", "Cancelled", "Abandoned")
+
+
 TestOneTask = OneTask.TestCase
 TestOneTask.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestOneTaskThatActsOutside = OneTaskThatActsOutside.TestCase
+TestOneTaskThatActsOutside.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)

@@ -8,24 +8,87 @@ from hypothesis import strategies as st
 
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.effective import EffectiveRetry
-from bernstein_operator.api.vocabulary import TaskReason
-from bernstein_operator.decisions.retry import RULES, Counters, Counting, GiveUp, Retry, backoff, next_step
-from tests.unit.objects import T0
+from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.vocabulary import TaskPhase, TaskReason
+from bernstein_operator.decisions.retry import (
+    RULES,
+    Climb,
+    Counters,
+    Counting,
+    GiveUp,
+    Retry,
+    alike_in_a_row,
+    backoff,
+    next_step,
+)
+from tests.unit.objects import T0, attempt, status
 
 POLICY = EffectiveRetry(limit=2, backoff_seconds=30, max_backoff_seconds=300)
 TENTH = 0.1
 NONE_YET = Counters()
 
 
-def step(result: ResultClass, *, before: Counters = NONE_YET, limit: int = 2) -> Retry | GiveUp:
-    policy = EffectiveRetry(limit=limit, backoff_seconds=30, max_backoff_seconds=300)
-    return next_step(1, result, before=before, policy=policy, task_uid="t-uid", now=T0)
+def step(
+    result: ResultClass,
+    *,
+    before: Counters = NONE_YET,
+    limit: int = 2,
+    disruption_limit: int = 3,
+    alike: int = 0,
+    asked_to_wait: int | None = None,
+) -> Retry | GiveUp:
+    policy = EffectiveRetry(
+        limit=limit, backoff_seconds=30, max_backoff_seconds=300, disruption_limit=disruption_limit
+    )
+    return next_step(
+        1,
+        result,
+        before=before,
+        policy=policy,
+        task_uid="t-uid",
+        now=T0,
+        alike=alike,
+        asked_to_wait=asked_to_wait,
+    )
 
 
 def wait(result: ResultClass, before: Counters = NONE_YET) -> float:
     following = step(result, before=before, limit=100)
     assert isinstance(following, Retry)
     return (following.at - T0).total_seconds()
+
+
+TABLE = {
+    # class: counts, whether it backs off, what climbs, whether it is an error for the ceiling, the end
+    "success": ("none", False, "none", False, "Succeeded"),
+    "business": ("retries", True, "step", True, None),
+    "agent": ("retries", True, "step", True, None),
+    "deadline": ("retries", False, "top", True, None),
+    "contract": ("none", False, "none", True, "Failed"),
+    "transient": ("retries", True, "none", True, None),
+    "oom": ("retries", True, "memory", True, None),
+    "capacity": ("none", True, "none", True, None),
+    "disruption": ("disruptions", True, "none", False, None),
+    "security": ("none", False, "none", False, "Quarantined"),
+    "unknown": ("none", False, "none", False, "Quarantined"),
+    "budget": ("none", False, "none", False, None),
+    "task_budget": ("all", False, "none", False, None),
+    "abandoned": ("none", False, "none", False, "Abandoned"),
+    "cancelled": ("none", False, "none", False, "Cancelled"),
+    "asked": ("none", False, "none", False, "Quarantined"),
+}
+
+
+def test_the_table_has_every_class_and_says_what_the_law_says() -> None:
+    assert set(RULES) == set(ResultClass)
+    found = {
+        str(one): (rule.counts, rule.backs_off, rule.climb, rule.error, rule.ends)
+        for one, rule in RULES.items()
+    }
+    assert found == {
+        one: (Counting(counts), backs_off, Climb(climb), error, TaskPhase(end) if end else None)
+        for one, (counts, backs_off, climb, error, end) in TABLE.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -40,6 +103,7 @@ def wait(result: ResultClass, before: Counters = NONE_YET) -> float:
         pytest.param(
             ResultClass.DISRUPTION, Counters(disruptions=1), 30, id="a lost Pod has an allowance of its own"
         ),
+        pytest.param(ResultClass.BUDGET, Counters(), 0, id="a run without money costs the task nothing"),
     ],
 )
 def test_each_class_uses_up_its_allowance(result: ResultClass, counters: Counters, seconds: int) -> None:
@@ -49,15 +113,9 @@ def test_each_class_uses_up_its_allowance(result: ResultClass, counters: Counter
     assert (following.at - T0).total_seconds() == pytest.approx(seconds, rel=TENTH)
 
 
-def test_a_broken_contract_ends_the_task_at_once() -> None:
-    assert step(ResultClass.CONTRACT) == GiveUp(TaskReason.CONTRACT_BROKEN, Counters())
-
-
-@pytest.mark.parametrize(
-    "result", [ResultClass.SUCCESS, ResultClass.ABANDONED, ResultClass.CANCELLED, ResultClass.CONTRACT]
-)
-def test_nothing_is_tried_again_after_an_end(result: ResultClass) -> None:
-    assert RULES[result].counts is Counting.FINAL
+def test_a_task_without_a_budget_is_never_tried_again() -> None:
+    following = step(ResultClass.TASK_BUDGET, limit=100)
+    assert following == GiveUp(TaskReason.RETRIES_EXHAUSTED, Counters())
 
 
 @pytest.mark.parametrize(
@@ -81,11 +139,17 @@ def test_retries_are_used_up_exactly_at_the_limit(
 
 
 @pytest.mark.parametrize(
-    ("lost", "given_up"),
-    [pytest.param(2, False, id="the third lost Pod"), pytest.param(3, True, id="the fourth lost Pod")],
+    ("limit", "lost", "given_up"),
+    [
+        pytest.param(3, 2, False, id="the third of three lost Pods"),
+        pytest.param(3, 3, True, id="the fourth of three"),
+        pytest.param(0, 0, True, id="the first of none"),
+        pytest.param(5, 4, False, id="the fifth of five"),
+    ],
 )
-def test_lost_pods_are_borne_three_times(lost: int, given_up: bool) -> None:
-    following = step(ResultClass.DISRUPTION, before=Counters(disruptions=lost), limit=0)
+def test_lost_pods_are_borne_up_to_their_own_limit(limit: int, lost: int, given_up: bool) -> None:
+    before = Counters(disruptions=lost)
+    following = step(ResultClass.DISRUPTION, before=before, limit=0, disruption_limit=limit)
     assert isinstance(following, GiveUp) is given_up
     if isinstance(following, GiveUp):
         assert following.reason is TaskReason.DISRUPTIONS_EXHAUSTED
@@ -107,6 +171,74 @@ def test_rate_limits_count_from_the_eleventh_in_a_row(in_a_row: int, retries: in
 def test_a_rate_limit_after_patience_ends_a_task_without_retries() -> None:
     following = step(ResultClass.CAPACITY, before=Counters(rate_limits=10), limit=0)
     assert isinstance(following, GiveUp)
+
+
+@pytest.mark.parametrize(
+    ("result", "asked", "seconds"),
+    [
+        pytest.param(ResultClass.CAPACITY, 7, 7, id="the provider's time"),
+        pytest.param(ResultClass.CAPACITY, 0, 0, id="at once, if it says so"),
+        pytest.param(ResultClass.CAPACITY, None, 30, id="the back-off where it says nothing"),
+        pytest.param(ResultClass.TRANSIENT, 7, 30, id="only a rate limit is the provider's to time"),
+    ],
+)
+def test_a_provider_may_say_how_long_to_wait(result: ResultClass, asked: int | None, seconds: int) -> None:
+    following = step(result, asked_to_wait=asked)
+    assert isinstance(following, Retry)
+    assert (following.at - T0).total_seconds() == pytest.approx(seconds, rel=TENTH)
+
+
+@pytest.mark.parametrize(
+    ("result", "alike", "given_up"),
+    [
+        pytest.param(ResultClass.AGENT, 2, False, id="the second time"),
+        pytest.param(ResultClass.AGENT, 3, True, id="the third time"),
+        pytest.param(ResultClass.DISRUPTION, 3, False, id="lost Pods have a limit of their own"),
+        pytest.param(ResultClass.CAPACITY, 3, False, id="rate limits are borne with patience"),
+    ],
+)
+def test_the_same_failure_three_times_in_a_row_ends_the_retries(
+    result: ResultClass, alike: int, given_up: bool
+) -> None:
+    following = step(result, alike=alike, limit=100)
+    assert isinstance(following, GiveUp) is given_up
+    if isinstance(following, GiveUp):
+        assert following.reason is TaskReason.SAME_FAILURE
+
+
+def test_used_up_retries_are_told_before_the_same_failure() -> None:
+    following = step(ResultClass.AGENT, before=Counters(retries=2), alike=3)
+    assert isinstance(following, GiveUp)
+    assert following.reason is TaskReason.RETRIES_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("before", "alike"),
+    [
+        pytest.param(status(attempt(1)), 0, id="no fingerprint"),
+        pytest.param(status(attempt(1, fingerprint="aa")), 1, id="the first"),
+        pytest.param(
+            status(attempt(1, fingerprint="aa"), attempt(2, fingerprint="aa"), same_failures=1),
+            2,
+            id="the second of a kind",
+        ),
+        pytest.param(
+            status(attempt(1, fingerprint="aa"), attempt(2, fingerprint="bb"), same_failures=2),
+            1,
+            id="another one",
+        ),
+        pytest.param(
+            status(attempt(1, fingerprint="aa"), attempt(2), same_failures=2), 0, id="one without, after two"
+        ),
+        pytest.param(
+            status(attempt(1, fingerprint="aa"), attempt(2, fingerprint="aa"), same_failures=0),
+            1,
+            id="the same, but a person's retry has come in between",
+        ),
+    ],
+)
+def test_failures_are_alike_by_their_fingerprint(before: AgentTaskStatus, alike: int) -> None:
+    assert alike_in_a_row(before) == alike
 
 
 @pytest.mark.parametrize("result", [one for one in RULES if one is not ResultClass.CAPACITY])

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from bernstein_operator.api import effective
 from bernstein_operator.api.choices import ScopeSize
+from bernstein_operator.api.effective import DEFAULT_DISRUPTION_LIMIT
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import MAX_INLINE_TASKS, BernsteinRunSpec
 from bernstein_operator.api.task import AgentTaskSpec
@@ -20,7 +21,7 @@ from bernstein_operator.control.sync import CHECK_SECONDS
 from bernstein_operator.decisions.admission import DEFAULT_MAX_AGENTS, configured_ceiling
 from bernstein_operator.decisions.attempt import SHOW_WAITING_AFTER
 from bernstein_operator.decisions.deadline import LOST_AFTER, TERMINATION_GRACE
-from bernstein_operator.decisions.retry import CAPACITY_PATIENCE, DISRUPTION_LIMIT, backoff
+from bernstein_operator.decisions.retry import CAPACITY_PATIENCE, SAME_FAILURES_LIMIT, backoff
 from bernstein_operator.decisions.starting import TELL_QUEUED_AFTER
 from bernstein_operator.decisions.stopping import RUN_GONE_GRACE
 from bernstein_operator.kube import lease
@@ -146,7 +147,8 @@ def test_a_number_is_the_codes(page: str, words: str) -> None:
 
 def test_the_rules_that_are_spelt_out_are_the_codes() -> None:
     text = _text("concepts/retries-and-deadlines.md")
-    assert (DISRUPTION_LIMIT, "three lost Pods are forgiven" in text) == (3, True)
+    assert (DEFAULT_DISRUPTION_LIMIT, "three lost Pods are forgiven" in text) == (3, True)
+    assert (SAME_FAILURES_LIMIT, "the same failure three times in a row" in text) == (3, True)
     assert (CAPACITY_PATIENCE, "From the eleventh in a row" in text) == (10, True)
     assert (CHECK_SECONDS, "every two to four minutes" in _text("reference/writes.md")) == ((120, 240), True)
 
