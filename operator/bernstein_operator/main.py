@@ -146,8 +146,9 @@ class Operator:
         await self._office.elected.wait()
         if lists_are_older:
             await self._sync.refresh(*(one.relist for one in self._informers))
-        await self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
-        self._marks.wake(runs=self.world.runs, tasks=self.world.tasks)
+        profiles = self.world.profiles.objects.values()
+        await self._herald.tell_owed(self.world.tasks, self.world.runs, profiles, now=clock.now())
+        self._marks.wake(runs=self.world.runs, tasks=self.world.tasks, profiles=profiles)
         log.info("deciding", extra={"tasks": sum(1 for _ in self.world.tasks)})
         await self._controller.run()
 

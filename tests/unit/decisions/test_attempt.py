@@ -7,7 +7,7 @@ import pytest
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Sighting
-from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus, Attempt
 from bernstein_operator.decisions.attempt import (
     begin,
     close,
