@@ -318,7 +318,6 @@ class Controller:
             seconds = min(most, before.seconds * 2) if before else least
             self._pauses[run] = _Pause(clock.monotonic() + seconds, seconds)
 
-
     # --- profiles -------------------------------------------------------------------------------------
 
     def _profile_work(self, key: WorkKey) -> _Work | None:

@@ -181,9 +181,7 @@ def _is_about_to_start(snapshot: ProfileSnapshot) -> bool:
     return status.phase is TaskPhase.PENDING and waits
 
 
-def _next_look(
-    circuits: tuple[Circuit, ...], snapshot: ProfileSnapshot, *, now: datetime
-) -> datetime | None:
+def _next_look(circuits: tuple[Circuit, ...], snapshot: ProfileSnapshot, *, now: datetime) -> datetime | None:
     begins = probes_from(circuits)
     if not begins or now < begins:
         return begins

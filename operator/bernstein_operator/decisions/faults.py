@@ -1,4 +1,4 @@
-"""What a task's attempts tell about their profile: faults that are the profile's own, and wishes to be let alone.
+"""What a task's attempts tell about their profile: its own faults, and that its provider asks for less.
 
 Only what would hit any other task of the profile just as well counts here: refused credentials, an image that
 can't be had, a model that the provider doesn't know, a provider that is down. What a task brings along
@@ -18,8 +18,9 @@ from bernstein_operator.api.vocabulary import AdmittedReason, AttemptReason, Con
 
 _CERTAIN: Final = frozenset({Reason.CREDENTIALS_REFUSED, AttemptReason.IMAGE_IMPOSSIBLE})
 """Once is enough: the next attempt would end in the same way."""
-_CLASSES: Final = {
-    **{reason: PROVIDER_FAULTS[reason] for reason in (Reason.CREDENTIALS_REFUSED, Reason.MODEL_UNKNOWN)},
+_CLASSES: Final[dict[str, ResultClass]] = {
+    Reason.CREDENTIALS_REFUSED: PROVIDER_FAULTS[Reason.CREDENTIALS_REFUSED],
+    Reason.MODEL_UNKNOWN: PROVIDER_FAULTS[Reason.MODEL_UNKNOWN],
     Reason.PROVIDER_UNAVAILABLE: PROVIDER_FAULTS[Reason.PROVIDER_UNAVAILABLE],
     AttemptReason.IMAGE_IMPOSSIBLE: ResultClass.CONTRACT,
 }
@@ -27,7 +28,7 @@ _LIMITS: Final = frozenset({Reason.RATE_LIMITED, Reason.PROVIDER_OVERLOADED})
 
 
 def faults(uid: str, status: AgentTaskStatus, effective: EffectiveTask) -> Iterator[tuple[str, Fault]]:
-    """Yield the faults of profiles that the attempts of the task ``uid`` met, each with the profile's name."""
+    """Yield the faults that attempts of the task ``uid`` met, each with the name of the profile at fault."""
     for attempt in status.attempts:
         if not (attempt.profile and attempt.end_time and attempt.fingerprint):
             continue

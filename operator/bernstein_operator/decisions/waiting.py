@@ -101,7 +101,7 @@ def _profile_gates(snapshot: TaskSnapshot, effective: EffectiveTask) -> Iterator
 
 
 def _provider_gates(task: str, profile: ProfileObject, *, now: datetime) -> Iterator[Gate]:
-    """Yield what keeps all tasks of a profile back; last of all, so that a probe has nothing else to wait for."""
+    """Yield what keeps all tasks of a profile back: the last gates, so that a probe passes all others."""
     name, hold = profile.meta.name, profile.status.hold
     if hold and now < hold.until:
         text = f"AgentProfile {name!r}: its provider is let alone until {_moment(hold.until)}. {hold.message}"

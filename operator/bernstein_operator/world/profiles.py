@@ -1,8 +1,8 @@
 """The profiles, and what the attempts of their tasks tell about them.
 
-A circuit rests on attempts of many tasks, and a decision about a profile must not look through all of them. So
-what each task has to say about a profile is kept here, and a profile is marked when any of it changes. All of
-it comes from statuses: after a restart the lists bring it back.
+A circuit rests on attempts of many tasks, and a decision about a profile must not look through all of them.
+So what each task has to say about a profile is kept here, and a profile is marked when any of it changes. All
+of it comes from statuses: after a restart the lists bring it back.
 
 What was decided about a profile holds from that moment on, not from when it is stored: otherwise queued tasks
 would start while the write is under way.
@@ -136,7 +136,9 @@ class Profiles:
                 self._write(key, uid, said.get(key))
         own = (namespace, effective.profile)
         self._wait(task, own if waits_for_circuit(status) else None)
-        self._retry(own, status.retried_time, retried(status.requests), retried(run.status.requests if run else ()))
+        self._retry(
+            own, status.retried_time, retried(status.requests), retried(run.status.requests if run else ())
+        )
         self._mark_probed(uid)
 
     def forget(self, task: TaskObject) -> None:
