@@ -158,6 +158,7 @@ def _events_page() -> Iterator[str]:
 _ABOUT = {
     "run_notices": "BernsteinRun",
     "_pause_notice": "BernsteinRun",
+    "profile_notices": "AgentProfile",
     "_request_notices": "AgentTask, BernsteinRun",
 }
 """What the events of a function are about; all others are about tasks."""
