@@ -208,9 +208,6 @@ class Controller:
         self._writer.herald.task_seen(snapshot.task, role=self._world.role_of(snapshot.task))
         now = clock.now()
         decision = decide(snapshot, now=now)
-        if open_attempt(snapshot.task.status) and not open_attempt(decision.status):
-            # Its slot may be free already: nobody else is to start into what has just been found out.
-            self._world.foresee(snapshot.task, decision.status)
         self._place(snapshot, decision)
         self._queue.schedule(key, _seconds_until(decision.wake, now, self._own_wait(snapshot)))
         task = snapshot.task

@@ -35,6 +35,11 @@ class PodStore:
         begun = attempt is not None and not attempt.pod_uid and attempt.pod_name not in seen
         return max(sum(one.live for one in sightings), int(begun))
 
+    def has_ended(self, task_uid: str, pod: str) -> bool:
+        """Whether the Pod of that name has ended or is gone, and said its last word."""
+        sighting = self._by_task.get(task_uid, {}).get(pod)
+        return sighting is not None and (sighting.gone or sighting.pod.ended)
+
     def task_of(self, pod: Pod) -> str:
         """Return the UID of the task that a Pod was first seen with; empty for a stranger's Pod."""
         return self._tasks.get(pod.metadata.uid) or pod.task_uid

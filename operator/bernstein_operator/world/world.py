@@ -14,11 +14,11 @@ from bernstein_operator.api.names import inline_task_name
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
-from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.admission import Candidate, has_room
 from bernstein_operator.decisions.attempt import open_attempt
-from bernstein_operator.decisions.run_commands import retry_of
+from bernstein_operator.decisions.closing import closed
+from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
@@ -117,24 +117,7 @@ class World:
     def run_snapshot(self, key: Key) -> RunSnapshot | None:
         """Return everything that concerns a run, None where there is no such run."""
         run = self._runs.get(key)
-        if not run:
-            return None
-        roster = self.roster(key)
-        return RunSnapshot(
-            run=run,
-            phases=roster.phases,
-            departed=roster.departed,
-            stuck=roster.stuck,
-            live=roster.live,
-            waiting=len(roster.waiting),
-            operator_limit=self._operator_limit,
-            refused=roster.refused,
-            first_admitted=roster.first_admitted,
-            retriable=roster.retriable,
-            retrying=roster.retrying(retry_of(run.status)),
-            last_retried=roster.last_retried,
-            present=roster.present,
-        )
+        return self.roster(key).snapshot(run, operator_limit=self._operator_limit) if run else None
 
     def profile_snapshot(self, key: Key) -> ProfileSnapshot | None:
         """Return everything that concerns a profile, None where there is no such profile."""
@@ -156,7 +139,7 @@ class World:
         roster.run = task.run_key
         before = roster.tasks.get(task.meta.uid)
         news = roster.put(task)
-        self.foresee(task, task.status)
+        self._learn(task)
         self._settle_slots(task)
         self._marks.task(task.meta.key)
         if task.run_key and (not before or before.status.phase != task.status.phase or news):
@@ -197,7 +180,7 @@ class World:
             self._mark_all(key)
         if known and retried(known.status.requests) != retried(run.status.requests):
             for task in self.roster(key).tasks.values():
-                self.foresee(task, task.status)
+                self._learn(task)
 
     def drop_run(self, meta: Metadata) -> None:
         """Take note that a BernsteinRun is gone."""
@@ -241,11 +224,6 @@ class World:
             if roster.run and roster.run not in self._runs and not roster.gone_since:
                 roster.gone_since = self._clock()
                 self._mark_all(roster.run)
-
-    def foresee(self, task: TaskObject, status: AgentTaskStatus) -> None:
-        """Take note of what a task's status says of its profile, stored already or not."""
-        run, now = self._run_of(task), self._clock()
-        self.profiles.learn(task, status, self._effective(task), run=run, now=now)
 
     # --- Pods -----------------------------------------------------------------------------------------
 
@@ -312,6 +290,19 @@ class World:
         run, slots = self._run_of(task), self._roster_of(task).live
         return task.meta.uid in self._slots or has_room(run, live=slots, operator_limit=self._operator_limit)
 
+    def _learn(self, task: TaskObject) -> None:
+        """Take note of what a task says of its profile.
+
+        What its Pod's end is about to make it say counts too: by the time that it is stored, another task has
+        the Pod's slot.
+        """
+        status, effective, now = task.status, self._effective(task), self._clock()
+        attempt = open_attempt(status)
+        if attempt and effective and self._pods.has_ended(task.meta.uid, attempt.pod_name):
+            snapshot = self.task_snapshot(task.meta.key, refusal=None)
+            status = closed(Course(status), Question(snapshot, effective, now)).status if snapshot else status
+        self.profiles.learn(task, status, effective, run=self._run_of(task), now=now)
+
     def _settle_slots(self, task: TaskObject) -> None:
         """Follow what a task's stored status says of its slot."""
         attempt = open_attempt(task.status)
@@ -358,10 +349,12 @@ class World:
         # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
         key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
         roster = self._rosters.setdefault(key, Roster())
+        task = roster.tasks.get(uid)
+        if task:
+            self._learn(task)
         if self._recount(uid) < 0:
             # Only a Pod's end makes room for another one; an attempt that was taken back doesn't.
             self._marks.freed(pod.metadata.namespace)
-        task = roster.tasks.get(uid)
         if task:
             self._marks.task(task.meta.key)
         else:

@@ -1,4 +1,4 @@
-"""What tasks say of their profile is known at once, kept as long as it matters, and found again after a restart."""
+"""What tasks say of their profile is known at once, and kept for as long as it matters."""
 
 from typing import Any
 
@@ -14,13 +14,17 @@ from tests.unit.objects import (
     Raw,
     at,
     attempt,
+    name_of_pod,
+    pod,
     profile,
     raw_profile,
     raw_run,
     raw_task,
+    said,
     stamp,
     status,
     task,
+    terminated,
 )
 from tests.unit.world.marks import Marked
 
@@ -119,13 +123,17 @@ def test_a_limit_is_known_until_it_is_over() -> None:
     assert scene.seen.limits == ()
 
 
-def test_what_is_about_to_be_stored_counts_already() -> None:
+def test_what_a_pod_says_at_its_end_counts_before_it_is_stored() -> None:
     scene = Scene()
     scene.put(status=status(attempt(profile="default")))
-    running = scene.world.task(("ns", "t"))
-    assert running
-    scene.world.foresee(running, status(refused()))
+    told = said(name_of_pod(), "contract", reason="CredentialsRefused")
+    scene.world.seen(pod(phase="Failed", agent=terminated(1, start=40, end=50, message=told)))
     assert (scene.marks(), faults(scene)) == ({"default"}, ["t-uid"])
+    confirmed = attempt(profile="default", pod_uid=f"{name_of_pod()}-uid", start_time=at(40))
+    scene.put(status=status(confirmed, phase="Running"))
+    assert (scene.marks(), faults(scene)) == (set(), ["t-uid"]), "a write that was on its way changes nothing"
+    scene.put(status=status(refused(), phase="Failed"))
+    assert faults(scene) == ["t-uid"]
 
 
 def shut(scene: Scene) -> bool:
