@@ -72,6 +72,18 @@ def test_the_operator_deletes_pods_and_their_envelopes_and_nothing_else(render: 
     ]
 
 
+def test_the_operator_writes_the_status_of_all_three_kinds_and_nothing_else_of_a_profile(
+    render: Render,
+) -> None:
+    [role] = [
+        one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
+    ]
+    patched = {kind for rule in role["rules"] if "patch" in rule["verbs"] for kind in rule["resources"]}
+    assert {"bernsteinruns/status", "agenttasks/status", "agentprofiles/status"} <= patched
+    verbs = {verb for rule in role["rules"] if "agentprofiles" in rule["resources"] for verb in rule["verbs"]}
+    assert verbs == {"get", "list", "watch"}
+
+
 def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> None:
     roles = {one["metadata"]["name"].rpartition("-")[2]: one for one in of_kind(render(), "ClusterRole")}
     writable = {

@@ -73,12 +73,18 @@ def _is_the_profiles(attempt: Attempt, effective: EffectiveTask) -> bool:
 
 
 def _until(attempt: Attempt, status: AgentTaskStatus) -> datetime | None:
-    """Return what the provider asked for, else until when the task itself waits."""
+    """Return what the provider asked for, else until when the task itself waits; in whole seconds."""
     if attempt.result_class != ResultClass.CAPACITY or not attempt.end_time:
         return None
     if attempt.retry_after_seconds is not None:
-        return attempt.end_time + timedelta(seconds=attempt.retry_after_seconds)
-    return status.next_attempt_time if attempt.number == status.attempt else None
+        return _whole(attempt.end_time + timedelta(seconds=attempt.retry_after_seconds))
+    latest = attempt.number == status.attempt
+    return _whole(status.next_attempt_time) if latest and status.next_attempt_time else None
+
+
+def _whole(at: datetime) -> datetime:
+    """Round up: people are told whole seconds, and a decision made again a moment later means the same."""
+    return at.replace(microsecond=0) + timedelta(seconds=1) if at.microsecond else at
 
 
 def _told(attempt: Attempt) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from bernstein_operator.control import clock
 from tests.unit.control.cluster import PODS, PROFILE, ROOT, Cluster, operating
-from tests.unit.objects import Raw, merged, name_of_pod, pod, raw_profile, raw_run, raw_task, said, terminated
+from tests.unit.objects import Raw, name_of_pod, pod, raw_profile, raw_run, raw_task, said
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
 TASKS = [f"t{number}" for number in range(5)]
@@ -14,7 +14,7 @@ def refused(task: str) -> Raw:
     """Return what an agent's container says whose credentials were refused just now."""
     told = said(name_of_pod(task=task), "contract", reason="CredentialsRefused", message="401: bad key")
     now = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    return merged(terminated(1, message=told), {"terminated": {"startedAt": now, "finishedAt": now}})
+    return {"terminated": {"exitCode": 1, "startedAt": now, "finishedAt": now, "message": told}}
 
 
 def waits_for(cluster: Cluster, task: str) -> str | None:

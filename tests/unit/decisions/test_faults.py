@@ -7,14 +7,14 @@ import pytest
 from bernstein_operator.decisions.faults import faults, limits, waits_for_circuit
 from tests.unit.objects import at, attempt, effective, status
 
-CREDENTIALS = {"result_class": "contract", "reason": "CredentialsRefused"}
-MODEL = {"result_class": "contract", "reason": "ModelUnknown"}
-PROVIDER = {"result_class": "transient", "reason": "ProviderUnavailable"}
-IMAGE = {"result_class": "contract", "reason": "ImageImpossible"}
-LIMITED = {"result_class": "capacity", "reason": "RateLimited"}
+CREDENTIALS: dict[str, Any] = {"result_class": "contract", "reason": "CredentialsRefused"}
+MODEL: dict[str, Any] = {"result_class": "contract", "reason": "ModelUnknown"}
+PROVIDER: dict[str, Any] = {"result_class": "transient", "reason": "ProviderUnavailable"}
+IMAGE: dict[str, Any] = {"result_class": "contract", "reason": "ImageImpossible"}
+LIMITED: dict[str, Any] = {"result_class": "capacity", "reason": "RateLimited"}
 
 
-def ended(number: int = 1, **fields: Any) -> Any:
+def ended(number: int = 1, /, **fields: Any) -> Any:
     whole = {"profile": "default", "end_time": at(9), "fingerprint": "f1", "message": "m", **fields}
     return attempt(number, **whole)
 
@@ -68,6 +68,7 @@ def test_a_model_that_the_task_pins_is_its_own_fault(used: str | None, told: lis
     [
         pytest.param({"retry_after_seconds": 30}, [at(39)], id="the provider's time, from the end"),
         pytest.param({"retry_after_seconds": 0}, [at(9)], id="it asks for no time"),
+        pytest.param({"end_time": at(9.5), "retry_after_seconds": 30}, [at(40)], id="in whole seconds"),
         pytest.param({}, [at(70)], id="else the task's back-off"),
         pytest.param({"end_time": None}, [], id="it goes on"),
         pytest.param({"profile": None}, [], id="no profile on record"),
@@ -75,7 +76,7 @@ def test_a_model_that_the_task_pins_is_its_own_fault(used: str | None, told: lis
     ],
 )
 def test_until_when_a_provider_is_let_alone(fields: dict[str, Any], until: list[Any]) -> None:
-    before = status(ended(**{**LIMITED, **fields}), next_attempt_time=at(70))
+    before = status(ended(**{**LIMITED, **fields}), next_attempt_time=at(69.2))
     assert [one.until for _, one in limits(before)] == until
 
 
