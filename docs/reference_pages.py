@@ -115,6 +115,7 @@ def _conditions_page() -> Iterator[str]:
     yield from _section("What blocks a task: status.blockedBy.cause", vocabulary.BlockCause)
     yield from _section("Phases of a run", vocabulary.RunPhase, heading="`status.phase`")
     yield from _section("Reasons of a run's conditions", vocabulary.RunReason)
+    yield from _section("Reasons of a profile's Ready condition", vocabulary.ProfileReason)
     yield from _result_classes()
     yield from _section("Reasons that the operator gives an attempt", vocabulary.AttemptReason)
     yield "The runner's own reasons are in [the contract](contract.md#result)."
@@ -170,6 +171,7 @@ def _events_page() -> Iterator[str]:
 _ABOUT = {
     "run_notices": "BernsteinRun",
     "_pause_notice": "BernsteinRun",
+    "profile_notices": "AgentProfile",
     "_request_notices": "AgentTask, BernsteinRun",
 }
 """What the events of a function are about; all others are about tasks."""

@@ -153,8 +153,9 @@ class Operator:
             await self._sync.refresh(*(one.relist for one in self._informers))
         self._background.append(self._spawn(self._ledger.watch(self._look_for_rows)))
         await self._ledger.ready()
-        await self._herald.tell_owed(self.world.tasks, self.world.runs, now=clock.now())
-        self._marks.wake(runs=self.world.runs, tasks=self.world.tasks)
+        profiles = self.world.profiles.objects.values()
+        await self._herald.tell_owed(self.world.tasks, self.world.runs, profiles, now=clock.now())
+        self._marks.wake(runs=self.world.runs, tasks=self.world.tasks, profiles=profiles)
         log.info("deciding", extra={"tasks": sum(1 for _ in self.world.tasks)})
         await self._controller.run()
 

@@ -80,6 +80,18 @@ def test_the_operator_keeps_envelopes_and_the_ledger_in_config_maps(render: Rend
     assert sorted(verbs) == ["create", "delete", "get", "list", "patch"]
 
 
+def test_the_operator_writes_the_status_of_all_three_kinds_and_nothing_else_of_a_profile(
+    render: Render,
+) -> None:
+    [role] = [
+        one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
+    ]
+    patched = {kind for rule in role["rules"] if "patch" in rule["verbs"] for kind in rule["resources"]}
+    assert {"bernsteinruns/status", "agenttasks/status", "agentprofiles/status"} <= patched
+    verbs = {verb for rule in role["rules"] if "agentprofiles" in rule["resources"] for verb in rule["verbs"]}
+    assert verbs == {"get", "list", "watch"}
+
+
 def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> None:
     roles = {one["metadata"]["name"].rpartition("-")[2]: one for one in of_kind(render(), "ClusterRole")}
     writable = {

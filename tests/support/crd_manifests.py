@@ -199,7 +199,8 @@ _STATUSES: dict[str, Manifest] = {
     },
     "AgentProfile": {
         "observedGeneration": 1,
-        "hold": {"until": NOON, "reason": "RateLimited", "message": "too fast"},
+        "hold": {"until": NOON, "since": NOON, "reason": "RateLimited", "message": "too fast"},
+        "clearedTime": NOON,
         "circuits": [
             {
                 "fingerprint": "0123456789abcdef",

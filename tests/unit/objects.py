@@ -119,10 +119,13 @@ def run(name: str = "r", **options: Any) -> RunObject:
     return RunObject.parse(raw_run(name, **options))
 
 
-def raw_profile(name: str = "default", *, version: int = 1, **spec: Any) -> Raw:
+def raw_profile(
+    name: str = "default", *, version: int = 1, generation: int = 1, status: Raw | None = None, **spec: Any
+) -> Raw:
     """Return an AgentProfile as JSON."""
     whole = {"adapter": "script", **spec}
-    return {**raw("AgentProfile", name, resourceVersion=str(version)), "spec": whole}
+    bare = raw("AgentProfile", name, resourceVersion=str(version), generation=generation)
+    return {**bare, "spec": whole, "status": dict(status or {})}
 
 
 def profile(name: str = "default", **options: Any) -> ProfileObject:

@@ -56,7 +56,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   resources: [bernsteinruns]
   verbs: [delete]
 - apiGroups: [bernstein.run]
-  resources: [bernsteinruns/status, agenttasks/status]
+  resources: [bernsteinruns/status, agenttasks/status, agentprofiles/status]
   verbs: [patch]
 # Only for clusters with the admission plugin OwnerReferencesPermissionEnforcement, which asks this of whoever
 # makes an object that blocks its owner's deletion; the operator sets no finalizers.

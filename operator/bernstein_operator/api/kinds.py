@@ -115,7 +115,7 @@ PROFILE: Final = Kind(
     columns=(
         Column("Adapter", ".spec.adapter"),
         Column("Image", ".spec.image"),
-        Column("Hold", ".status.hold.until", "date"),
+        Column("Hold", ".status.hold.until"),
         Column("Circuit", ".status.circuits[0].state"),
         _AGE,
     ),

@@ -262,6 +262,8 @@ class Hold(Model):
 
     until: Moment
     """When it is over."""
+    since: Moment
+    """When the attempt ended that heard of it."""
     reason: Annotated[str, Field(max_length=128)]
     """Why, as one CamelCase word."""
     message: Message = ""
@@ -294,6 +296,8 @@ class AgentProfileStatus(Model):
         tuple[Circuit, ...], Field(max_length=MAX_CIRCUITS, json_schema_extra=keyed_by("fingerprint"))
     ] = ()
     """Failures that keep the profile's tasks back."""
+    cleared_time: Moment | None = None
+    """When a circuit was last closed: failures of attempts that began before don't count any more."""
     conditions: Annotated[
         tuple[Condition, ...], Field(max_length=16, json_schema_extra=keyed_by("type"))
     ] = ()

@@ -113,6 +113,60 @@ class LedgerState:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """A failed attempt that tells against its profile.
+
+    Attributes:
+        task: UID of the task.
+        fingerprint: of the failure.
+        message: the failure, for people.
+        began: when its Pod was intended.
+        ended: when it ended.
+        certain: whether any other attempt would end in the same way.
+    """
+
+    task: str
+    fingerprint: str
+    message: str
+    began: datetime
+    ended: datetime
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """That a provider wants to be let alone until a moment, as an attempt heard at ``since``."""
+
+    until: datetime
+    since: datetime
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSnapshot:
+    """Everything that concerns one profile.
+
+    Attributes:
+        profile: the profile itself.
+        faults: of its tasks' attempts, those that tell against it.
+        limits: what its provider asked for.
+        retried: when a person last asked for a retry of any of its tasks, or of a run of theirs.
+        probe: the task that its circuits name as the probe, None where they name none or it is gone.
+        probe_may_start: whether that one's run would let it start now.
+        candidate: UID of the oldest task that waits for the circuit only, and whose run would let it start.
+    """
+
+    profile: ProfileObject
+    faults: tuple[Fault, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    retried: datetime | None = None
+    probe: TaskObject | None = None
+    probe_may_start: bool = False
+    candidate: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunSnapshot:
     """Everything that concerns one run, already counted.
 

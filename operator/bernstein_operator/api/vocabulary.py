@@ -99,6 +99,8 @@ class ConditionType(StrEnum):
     """True while a limit of the open attempt, or the run's deadline, is near."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     """True on a task whose last attempt, or which itself, ran into its deadline."""
+    READY = "Ready"
+    """On a profile that once couldn't be: False while its tasks are kept back, the reason says by what."""
     LEDGER_WRITABLE = "LedgerWritable"
     """False on a run whose abandonments can't be written down; True once they could again."""
 
@@ -263,6 +265,17 @@ class RunReason(StrEnum):
     """What is stored can't be understood; the text names the field. None of its tasks starts."""
     TASK_CREATION_REFUSED = "TaskCreationRefused"
     """The API server refuses an inline task; the text is its own."""
+
+
+class ProfileReason(StrEnum):
+    """Reason of a profile's Ready condition."""
+
+    READY = "Ready"
+    """Nothing keeps its tasks back any more."""
+    PROVIDER_HOLD = "ProviderHold"
+    """Its provider asked for less; nothing starts with it until status.hold is over."""
+    CIRCUIT_OPEN = "CircuitOpen"
+    """It fails again and again in the same way; one task at a time probes it."""
 
 
 class EventReason(StrEnum):

@@ -14,7 +14,7 @@ from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.choices import CommandVerb
 from bernstein_operator.api.conditions import Condition, find
 from bernstein_operator.api.names import API_VERSION, CONTROLLER, event_name
-from bernstein_operator.api.objects import RunObject, TaskObject
+from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
 from bernstein_operator.api.task_status import Attempt, Escalation, Request
 from bernstein_operator.api.vocabulary import (
@@ -93,6 +93,22 @@ def run_notices(run: RunObject) -> Iterator[Notice]:
         kind = NORMAL if status.phase is RunPhase.SUCCEEDED else WARNING
         note = f"{status.phase}: {finished.message}" if finished else status.phase
         yield Notice(EventReason.RUN_FINISHED, status.completion_time, note, kind, action="Finish")
+
+
+def profile_notices(profile: ProfileObject) -> Iterator[Notice]:
+    """Yield everything that a profile's status tells to have happened."""
+    status = profile.status
+    for circuit in status.circuits:
+        note = f"Tasks of this profile wait: {circuit.message}"
+        yield Notice(EventReason.CIRCUIT_OPENED, circuit.since, note, WARNING, action="Hold")
+    if status.cleared_time:
+        note = "Failures of this profile's attempts from before don't keep its tasks back any more."
+        yield Notice(EventReason.CIRCUIT_CLOSED, status.cleared_time, note, action="Resume")
+    hold = status.hold
+    if hold:
+        note = f"{hold.reason}: nothing starts with this profile until {hold.until:%Y-%m-%dT%H:%M:%SZ}. "
+        note += hold.message
+        yield Notice(EventReason.PROVIDER_HOLD, hold.since, note, WARNING, action="Hold")
 
 
 def event(notice: Notice, *, kind: str, meta: Metadata, instance: str) -> dict[str, Any]:

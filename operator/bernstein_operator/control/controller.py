@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any, Final
 
-from bernstein_operator.api.objects import Key, RunObject, TaskObject
+from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.snapshot import RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
 from bernstein_operator.builders.patch import status_patch
@@ -22,6 +22,7 @@ from bernstein_operator.control.lanes import Lane, Lanes
 from bernstein_operator.control.queue import Kind, WorkKey, WorkQueue
 from bernstein_operator.control.writer import Writer
 from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.decisions.circuit import decide_profile
 from bernstein_operator.decisions.plan import (
     Action,
     CreatePod,
@@ -59,9 +60,17 @@ class Marks:
         self._holds = holds
         self._asleep = asleep
 
-    def wake(self, *, runs: Iterable[RunObject], tasks: Iterable[TaskObject]) -> None:
+    def wake(
+        self,
+        *,
+        runs: Iterable[RunObject],
+        tasks: Iterable[TaskObject],
+        profiles: Iterable[ProfileObject],
+    ) -> None:
         """Mark everything there is, and from now on whatever changes."""
         self._asleep = False
+        for profile in profiles:
+            self.profile(profile.meta.key)
         for run in runs:
             self.run(run.meta.key)
         for task in tasks:
@@ -76,6 +85,11 @@ class Marks:
         """Mark a run."""
         if not self._asleep:
             self._queue.add(WorkKey(Kind.RUN, *key))
+
+    def profile(self, key: Key) -> None:
+        """Mark a profile."""
+        if not self._asleep:
+            self._queue.add(WorkKey(Kind.PROFILE, *key))
 
     def freed(self, namespace: str) -> None:
         """Try refused Pods of a namespace again."""
@@ -139,7 +153,7 @@ class Controller:
 
     def _pass(self, key: WorkKey) -> None:
         try:
-            work = self._task_work(key) if key.kind is Kind.TASK else self._run_work(key)
+            work = self._work_on(key)
         except Exception:
             # A fault in a rule must not stop the other objects; this one is tried again.
             log.exception("decision failed", extra=_fields(key))
@@ -153,6 +167,15 @@ class Controller:
         else:
             work.job.close()
             self._queue.done(key)
+
+    def _work_on(self, key: WorkKey) -> _Work | None:
+        match key.kind:
+            case Kind.TASK:
+                return self._task_work(key)
+            case Kind.RUN:
+                return self._run_work(key)
+            case Kind.PROFILE:
+                return self._profile_work(key)
 
     def _start(self, key: WorkKey, work: _Work) -> None:
         job = asyncio.create_task(self._carry_out(key, work))
@@ -334,6 +357,23 @@ class Controller:
             least, most = CREATE_PAUSE_SECONDS
             seconds = min(most, before.seconds * 2) if before else least
             self._pauses[run] = _Pause(clock.monotonic() + seconds, seconds)
+
+    # --- profiles -------------------------------------------------------------------------------------
+
+    def _profile_work(self, key: WorkKey) -> _Work | None:
+        name = (key.namespace, key.name)
+        snapshot = self._world.profile_snapshot(name)
+        if not snapshot:
+            self._writer.herald.profile_gone(name)
+            return None
+        profile = snapshot.profile
+        self._writer.herald.profile_seen(profile)
+        now = clock.now()
+        decision = decide_profile(snapshot, now=now)
+        self._world.profiles.decide(name, decision.status)
+        self._queue.schedule(key, _seconds_until(decision.wake, now, None))
+        patch = status_patch(profile.meta, stored=profile.status, wanted=decision.status)
+        return _Work(Lane.STATUS, self._writer.store_profile(profile, patch)) if patch else None
 
 
 def _lane_of(actions: tuple[Action, ...]) -> Lane:

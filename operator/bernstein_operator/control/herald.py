@@ -12,14 +12,14 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
 
-from bernstein_operator.api.objects import Key, RunObject, TaskObject
-from bernstein_operator.builders.events import Notice, event, run_notices, task_notices
+from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
+from bernstein_operator.builders.events import Notice, event, profile_notices, run_notices, task_notices
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.telemetry import metrics
 
 log = logging.getLogger(__name__)
 
-_Object = TypeVar("_Object", TaskObject, RunObject)
+_Object = TypeVar("_Object", TaskObject, RunObject, ProfileObject)
 
 OWED_FOR: Final = timedelta(minutes=10)
 """How far back a start looks for events that the process before it may not have sent."""
@@ -58,6 +58,7 @@ class Herald:
         self._instance = instance
         self._tasks: _Told[TaskObject] = _Told()
         self._runs: _Told[RunObject] = _Told()
+        self._profiles: _Told[ProfileObject] = _Told()
 
     def task_seen(self, task: TaskObject, *, role: str, adapter: str) -> None:
         """Tell what is new about a task as it is stored.
@@ -75,6 +76,12 @@ class Herald:
         if before:
             self._tell(run, kind="BernsteinRun", notices=run_notices, told=before)
 
+    def profile_seen(self, profile: ProfileObject) -> None:
+        """Tell what is new about a profile as it is stored."""
+        before = self._profiles.update(profile)
+        if before:
+            self._tell(profile, kind="AgentProfile", notices=profile_notices, told=before)
+
     def task_gone(self, key: Key) -> None:
         """Forget a task that is no more."""
         self._tasks.forget(key)
@@ -83,14 +90,27 @@ class Herald:
         """Forget a run that is no more."""
         self._runs.forget(key)
 
+    def profile_gone(self, key: Key) -> None:
+        """Forget a profile that is no more."""
+        self._profiles.forget(key)
+
     async def tell_owed(
-        self, tasks: Iterable[TaskObject], runs: Iterable[RunObject], *, now: datetime
+        self,
+        tasks: Iterable[TaskObject],
+        runs: Iterable[RunObject],
+        profiles: Iterable[ProfileObject],
+        *,
+        now: datetime,
     ) -> None:
         """Send again what a process that was killed between a write and its event may owe.
 
-        A pause is forgotten with the next write of its run, so what runs owe is sent before anything is
-        decided; events that can't be sent hold that up for a moment only.
+        A pause is forgotten with the next write of its run, as a hold is with its profile's, so what runs and
+        profiles owe is sent before anything is decided; events that can't be sent hold that up for a moment
+        only.
         """
+        for profile in profiles:
+            self._profiles.update(profile)
+            self._tell(profile, kind="AgentProfile", notices=profile_notices, since=now - OWED_FOR)
         for run in runs:
             self._runs.update(run)
             self._tell(run, kind="BernsteinRun", notices=run_notices, since=now - OWED_FOR)

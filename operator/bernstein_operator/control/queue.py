@@ -24,6 +24,8 @@ class Kind(StrEnum):
 
     TASK = "task"
     RUN = "run"
+    PROFILE = "profile"
+    """Looked at before all others: what is decided here keeps tasks from starting."""
 
 
 class WorkKey(NamedTuple):
@@ -59,8 +61,7 @@ class WorkQueue:
         self._since[key] = self._clock()
         metrics.QUEUE_ADDS.inc()
         if key not in self._busy:
-            self._ready.append(key)
-            self._changed.set()
+            self._line_up(key)
 
     def schedule(self, key: WorkKey, delay: float | None) -> None:
         """Mark a key in ``delay`` seconds instead of when it was asked for before; None: not at all."""
@@ -103,8 +104,14 @@ class WorkQueue:
         """Let a key be worked on again."""
         self._busy.discard(key)
         if key in self._marked:
+            self._line_up(key)
+
+    def _line_up(self, key: WorkKey) -> None:
+        if key.kind is Kind.PROFILE:
+            self._ready.appendleft(key)
+        else:
             self._ready.append(key)
-            self._changed.set()
+        self._changed.set()
 
     def _ripen(self) -> None:
         now = self._clock()

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
-from bernstein_operator.api.objects import RunObject, TaskObject
+from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.run import InlineTask
 from bernstein_operator.api.snapshot import Refusal
@@ -39,7 +39,7 @@ from bernstein_operator.kube.errors import (
     RefusedError,
     UnavailableError,
 )
-from bernstein_operator.kube.resources import CONFIG_MAPS, PODS, RUNS, TASKS, Resource
+from bernstein_operator.kube.resources import CONFIG_MAPS, PODS, PROFILES, RUNS, TASKS, Resource
 from bernstein_operator.world.books import adapter_of
 from bernstein_operator.world.world import World
 
@@ -98,6 +98,19 @@ class Writer:
         raw = orjson.loads(answer)
         self.world.put_run(raw)
         self.herald.run_seen(RunObject.parse(raw))
+
+    async def store_profile(self, profile: ProfileObject, patch: dict[str, Any]) -> None:
+        """Store a profile's status; raises as ``store_task`` does."""
+        meta = profile.meta
+        try:
+            answer = await self.api.patch(PROFILES, meta.namespace, meta.name, patch, subresource="status")
+        except (ConflictError, NotFoundError):
+            if not await self._refresh(PROFILES, meta.namespace, meta.name, self.world.put_profile):
+                self.world.drop_profile(meta)
+            raise
+        raw = orjson.loads(answer)
+        self.world.put_profile(raw)
+        self.herald.profile_seen(ProfileObject.parse(raw))
 
     async def refresh_task(self, task: TaskObject) -> None:
         """Read a task again; one that is gone leaves the world."""

@@ -12,6 +12,9 @@ from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict, SortedKeyList
 
+from bernstein_operator.api.objects import RunObject
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
+
 DEFAULT_MAX_AGENTS: Final = 6
 
 
@@ -46,6 +49,13 @@ def configured_ceiling(*, spec: int | None, operator: int | None) -> int:
     """Return how many agents of a run may be live: the run's own number, never over the operator's."""
     wanted = DEFAULT_MAX_AGENTS if spec is None else spec
     return wanted if operator is None else min(wanted, operator)
+
+
+def has_room(run: RunObject | None, *, live: int, operator_limit: int | None) -> bool:
+    """Whether a run that holds ``live`` slots would let one more task start."""
+    if not (run and run.spec) or run.spec.suspend or run.status.phase in ENDED_RUN_PHASES:
+        return False
+    return live < configured_ceiling(spec=run.spec.concurrency.max_agents, operator=operator_limit)
 
 
 class Waiting:

@@ -20,6 +20,7 @@ from bernstein_operator.api.task_status import KEPT_ATTEMPTS, AgentTaskStatus, A
 from bernstein_operator.api.vocabulary import AttemptReason
 from bernstein_operator.decisions.deadline import limit_of
 from bernstein_operator.decisions.escalation import means
+from bernstein_operator.decisions.fingerprint import fingerprint
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify
 from bernstein_operator.decisions.usage import facts, total
 
@@ -96,6 +97,7 @@ def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTa
         result_class=str(outcome.result_class),
         reason=outcome.reason,
         message=outcome.message[:1024] or None,
+        fingerprint=fingerprint(outcome.result_class, reason=outcome.reason, message=outcome.message),
         **(facts(result) if result else {}),
     )
     if not result:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.profile import AgentProfileStatus
 from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.decisions.admission import Candidate
@@ -78,6 +79,14 @@ class RunDecision:
     free: int = 0
     clear: bool = False
     whole: bool = False
+    wake: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDecision:
+    """What is to become of a profile: its status as it should be, and when to look again by itself."""
+
+    status: AgentProfileStatus
     wake: datetime | None = None
 
 

@@ -21,6 +21,7 @@ def facts(result: Result) -> dict[str, Any]:
         "head_after": result.head_after,
         "branch": result.branch,
         "rescue_branch": result.rescue_branch,
+        "retry_after_seconds": result.retry_after_seconds,
     }
 
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.objects import ProfileObject
 from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, AdmittedReason
+from bernstein_operator.decisions.circuit import probes_from
 from bernstein_operator.decisions.dependencies import Verdict
 
 
@@ -76,12 +78,14 @@ def gates(
         yield Gate(AdmittedReason.SUSPENDED, "spec.suspend of the task holds it back.")
     yield from _time_gates(snapshot, status, now=now)
     yield from _profile_gates(snapshot, effective)
+    if snapshot.profile:
+        yield from _provider_gates(snapshot.task.meta.uid, snapshot.profile, now=now)
 
 
 def _time_gates(snapshot: TaskSnapshot, status: AgentTaskStatus, *, now: datetime) -> Iterator[Gate]:
     at = status.next_attempt_time
     if at and now < at:
-        text = f"The next attempt starts at {at:%Y-%m-%dT%H:%M:%SZ} or later."
+        text = f"The next attempt starts at {_moment(at)} or later."
         yield Gate(AdmittedReason.BACKING_OFF, text, at)
     if any(sighting.live for sighting in snapshot.sightings):
         yield Gate(AdmittedReason.BACKING_OFF, "The previous attempt's Pod has not ended yet.")
@@ -94,6 +98,23 @@ def _profile_gates(snapshot: TaskSnapshot, effective: EffectiveTask) -> Iterator
     elif snapshot.profile.invalid:
         text = f"The AgentProfile {effective.profile!r} is invalid: {snapshot.profile.invalid}"
         yield Gate(AdmittedReason.PROFILE_NOT_FOUND, text)
+
+
+def _provider_gates(task: str, profile: ProfileObject, *, now: datetime) -> Iterator[Gate]:
+    """Yield what keeps all tasks of a profile back: the last gates, so that a probe passes all others."""
+    name, hold = profile.meta.name, profile.status.hold
+    if hold and now < hold.until:
+        text = f"AgentProfile {name!r}: its provider is let alone until {_moment(hold.until)}. {hold.message}"
+        yield Gate(AdmittedReason.PROVIDER_HOLD, text, hold.until)
+    shut = [one for one in profile.status.circuits if one.probe != task]
+    begins = probes_from(shut)
+    if begins:
+        text = f"AgentProfile {name!r} fails; a task probes it from {_moment(begins)} on. {shut[0].message}"
+        yield Gate(AdmittedReason.CIRCUIT_OPEN, text)
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _cycle_text(cycle: tuple[str, ...]) -> str:

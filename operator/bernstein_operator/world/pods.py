@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Sighting
+from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.world.graves import Graves
 
 
@@ -26,6 +27,18 @@ class PodStore:
     def of_task(self, task_uid: str) -> tuple[Sighting, ...]:
         """Return what is known of a task's Pods."""
         return tuple(self._by_task.get(task_uid, {}).values())
+
+    def held(self, task_uid: str, attempt: Attempt | None) -> int:
+        """Return how many slots a task's Pods hold, one that its open ``attempt`` may have made included."""
+        sightings = self.of_task(task_uid)
+        seen = {one.pod.metadata.name for one in sightings}
+        begun = attempt is not None and not attempt.pod_uid and attempt.pod_name not in seen
+        return max(sum(one.live for one in sightings), int(begun))
+
+    def has_ended(self, task_uid: str, pod: str) -> bool:
+        """Whether the Pod of that name has ended or is gone, and said its last word."""
+        sighting = self._by_task.get(task_uid, {}).get(pod)
+        return sighting is not None and (sighting.gone or sighting.pod.ended)
 
     def task_of(self, pod: Pod) -> str:
         """Return the UID of the task that a Pod was first seen with; empty for a stranger's Pod."""

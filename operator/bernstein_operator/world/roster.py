@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
+from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
-from bernstein_operator.api.snapshot import Dependency
+from bernstein_operator.api.snapshot import Dependency, RunSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
@@ -95,6 +96,24 @@ class Roster:
         for count, role in self._held.values():
             counts[role] += count
         return counts
+
+    def snapshot(self, run: RunObject, *, operator_limit: int | None) -> RunSnapshot:
+        """Return everything that concerns the run, already counted."""
+        return RunSnapshot(
+            run=run,
+            phases=self.phases,
+            departed=self.departed,
+            stuck=self.stuck,
+            live=self.live,
+            waiting=len(self.waiting),
+            operator_limit=operator_limit,
+            refused=self.refused,
+            first_admitted=self.first_admitted,
+            retriable=self.retriable,
+            retrying=self.retrying(retry_of(run.status)),
+            last_retried=self.last_retried,
+            present=self.present,
+        )
 
     def begin(self, run: Key, uid: str) -> None:
         """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
@@ -234,6 +253,18 @@ class Roster:
 def _matters(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its dependents' decisions rest on."""
     return task.name, task.status.phase, is_stuck(task), task.status.blocked_by, needs(task)
+
+
+def roster_key(run: Key) -> Key:
+    """Return where a run's roster is kept: under what the label of its Pods says."""
+    namespace, name = run
+    return namespace, shorten(name)
+
+
+def task_roster_key(task: TaskObject) -> Key:
+    """Return where the roster of a task's run is kept."""
+    # A task whose run can't be read belongs to a roster of nobody's.
+    return roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
 
 
 def concerns_tasks(run: RunObject) -> tuple[object, ...]:

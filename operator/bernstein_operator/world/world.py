@@ -7,36 +7,26 @@ order.
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from bernstein_operator.api.effective import EffectiveTask
-from bernstein_operator.api.names import inline_task_name, shorten
+from bernstein_operator.api.names import inline_task_name
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
-from bernstein_operator.api.snapshot import Refusal, RunSnapshot, TaskSnapshot
+from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
-from bernstein_operator.decisions.admission import Candidate
+from bernstein_operator.decisions.admission import Candidate, has_room
 from bernstein_operator.decisions.attempt import open_attempt
-from bernstein_operator.decisions.run_commands import retry_of
+from bernstein_operator.decisions.closing import closed
+from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
+from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.pods import PodStore
-from bernstein_operator.world.roster import Roster, concerns_tasks
+from bernstein_operator.world.profiles import Profiles, retried
+from bernstein_operator.world.roster import Roster, concerns_tasks, roster_key, task_roster_key
 
 _EMPTY: Final = Roster()
-
-
-class Marks(Protocol):
-    """Where keys are marked that have to be looked at again."""
-
-    def task(self, key: Key) -> None:
-        """Mark a task."""
-
-    def run(self, key: Key) -> None:
-        """Mark a run."""
-
-    def freed(self, namespace: str) -> None:
-        """Tell that a slot was freed in a namespace: a refusal there may not hold any more."""
 
 
 class World:
@@ -48,7 +38,7 @@ class World:
         self._operator_limit = operator_limit
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
-        self._profiles: dict[Key, ProfileObject] = {}
+        self.profiles = Profiles(marks, task_of=self._task_of)
         self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
         self._graves = Graves()
@@ -82,11 +72,11 @@ class World:
 
     def profile(self, key: Key) -> ProfileObject | None:
         """Return a profile."""
-        return self._profiles.get(key)
+        return self.profiles.current(key)
 
     def roster(self, run: Key) -> Roster:
         """Return a run's tasks; an empty roster where it has none."""
-        return self._rosters.get(_roster_key(run), _EMPTY)
+        return self._rosters.get(roster_key(run), _EMPTY)
 
     def role_of(self, task: TaskObject) -> str:
         """Return a task's role, its own or its run's; empty where its spec can't be read."""
@@ -98,7 +88,7 @@ class World:
         stores: Mapping[str, Mapping[Key, Any]] = {
             "AgentTask": self._tasks,
             "BernsteinRun": self._runs,
-            "AgentProfile": self._profiles,
+            "AgentProfile": self.profiles.objects,
         }
         return {key: one.meta.version for key, one in stores[kind].items()}
 
@@ -127,24 +117,11 @@ class World:
     def run_snapshot(self, key: Key) -> RunSnapshot | None:
         """Return everything that concerns a run, None where there is no such run."""
         run = self._runs.get(key)
-        if not run:
-            return None
-        roster = self.roster(key)
-        return RunSnapshot(
-            run=run,
-            phases=roster.phases,
-            departed=roster.departed,
-            stuck=roster.stuck,
-            live=roster.live,
-            waiting=len(roster.waiting),
-            operator_limit=self._operator_limit,
-            refused=roster.refused,
-            first_admitted=roster.first_admitted,
-            retriable=roster.retriable,
-            retrying=roster.retrying(retry_of(run.status)),
-            last_retried=roster.last_retried,
-            present=roster.present,
-        )
+        return self.roster(key).snapshot(run, operator_limit=self._operator_limit) if run else None
+
+    def profile_snapshot(self, key: Key) -> ProfileSnapshot | None:
+        """Return everything that concerns a profile, None where there is no such profile."""
+        return self.profiles.snapshot(key, may_start=self._may_start, now=self._clock())
 
     # --- our own kinds --------------------------------------------------------------------------------
 
@@ -157,11 +134,12 @@ class World:
         if known and known.meta.uid != task.meta.uid:
             self.drop_task(known.meta)
         self._tasks[task.meta.key] = task
-        self._roster_of_task[task.meta.uid] = _task_roster_key(task)
+        self._roster_of_task[task.meta.uid] = task_roster_key(task)
         roster = self._roster_of(task)
         roster.run = task.run_key
         before = roster.tasks.get(task.meta.uid)
         news = roster.put(task)
+        self._learn(task)
         self._settle_slots(task)
         self._marks.task(task.meta.key)
         if task.run_key and (not before or before.status.phase != task.status.phase or news):
@@ -178,6 +156,7 @@ class World:
         if not known or known.meta.uid != meta.uid:
             return
         del self._tasks[meta.key]
+        self.profiles.forget(known)
         roster = self._roster_of(known)
         roster.remove(known, counts=self._run_of(known) is not None)
         self._slots.discard(meta.uid)
@@ -195,10 +174,13 @@ class World:
         if self._is_old_news(run.meta, known.meta if known else None):
             return
         self._runs[key] = run
-        self._rosters.setdefault(_roster_key(key), Roster()).begin(key, run.meta.uid)
+        self._rosters.setdefault(roster_key(key), Roster()).begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
             self._mark_all(key)
+        if known and retried(known.status.requests) != retried(run.status.requests):
+            for task in self.roster(key).tasks.values():
+                self._learn(task)
 
     def drop_run(self, meta: Metadata) -> None:
         """Take note that a BernsteinRun is gone."""
@@ -207,25 +189,25 @@ class World:
         if not known or known.meta.uid != meta.uid:
             return
         del self._runs[meta.key]
-        roster = self._rosters.setdefault(_roster_key(meta.key), Roster())
+        roster = self._rosters.setdefault(roster_key(meta.key), Roster())
         roster.gone_since = self._clock()
         self._mark_all(meta.key)
-        self._tidy_roster(_roster_key(meta.key))
+        self._tidy_roster(roster_key(meta.key))
 
     def put_profile(self, raw: Mapping[str, Any]) -> None:
         """Take note of an AgentProfile as it is."""
         profile = ProfileObject.parse(raw)
-        known = self._profiles.get(profile.meta.key)
+        known = self.profiles.current(profile.meta.key)
         if not self._is_old_news(profile.meta, known.meta if known else None):
-            self._profiles[profile.meta.key] = profile
+            self.profiles.put(profile)
             self._mark_users(profile.meta)
 
     def drop_profile(self, meta: Metadata) -> None:
         """Take note that an AgentProfile is gone."""
         self._graves.add(meta)
-        known = self._profiles.get(meta.key)
+        known = self.profiles.current(meta.key)
         if known and known.meta.uid == meta.uid:
-            del self._profiles[meta.key]
+            self.profiles.drop(meta.key)
             self._mark_users(meta)
 
     def recall_departed(self) -> None:
@@ -233,7 +215,7 @@ class World:
         for key, run in self._runs.items():
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
-            self._rosters.setdefault(_roster_key(key), Roster()).recall(run.status, absent=absent)
+            self._rosters.setdefault(roster_key(key), Roster()).recall(run.status, absent=absent)
         self._recall_gone_runs()
 
     def _recall_gone_runs(self) -> None:
@@ -296,7 +278,30 @@ class World:
 
     def _profile_of(self, task: TaskObject) -> ProfileObject | None:
         effective = self._effective(task)
-        return self._profiles.get((task.meta.namespace, effective.profile)) if effective else None
+        return self.profiles.current((task.meta.namespace, effective.profile)) if effective else None
+
+    def _task_of(self, uid: str) -> TaskObject | None:
+        key = self._roster_of_task.get(uid)
+        roster = self._rosters.get(key) if key else None
+        return roster.tasks.get(uid) if roster else None
+
+    def _may_start(self, task: TaskObject) -> bool:
+        """Whether a task's run would let it start now."""
+        run, slots = self._run_of(task), self._roster_of(task).live
+        return task.meta.uid in self._slots or has_room(run, live=slots, operator_limit=self._operator_limit)
+
+    def _learn(self, task: TaskObject) -> None:
+        """Take note of what a task says of its profile.
+
+        What its Pod's end is about to make it say counts too: by the time that it is stored, another task has
+        the Pod's slot.
+        """
+        status, effective, now = task.status, self._effective(task), self._clock()
+        attempt = open_attempt(status)
+        if attempt and effective and self._pods.has_ended(task.meta.uid, attempt.pod_name):
+            snapshot = self.task_snapshot(task.meta.key, refusal=None)
+            status = closed(Course(status), Question(snapshot, effective, now)).status if snapshot else status
+        self.profiles.learn(task, status, effective, run=self._run_of(task), now=now)
 
     def _settle_slots(self, task: TaskObject) -> None:
         """Follow what a task's stored status says of its slot."""
@@ -320,12 +325,8 @@ class World:
         return change
 
     def _count(self, task: TaskObject | None, uid: str) -> int:
-        sightings = self._pods.of_task(uid)
-        live = sum(one.live for one in sightings)
         attempt = open_attempt(task.status) if task else None
-        seen = {one.pod.metadata.name for one in sightings}
-        begun = attempt is not None and not attempt.pod_uid and attempt.pod_name not in seen
-        return max(live, int(begun or uid in self._slots))
+        return max(self._pods.held(uid, attempt), int(uid in self._slots))
 
     def _role(self, task: TaskObject | None, uid: str) -> str:
         role = self.role_of(task) if task else ""
@@ -348,10 +349,12 @@ class World:
         # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
         key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
         roster = self._rosters.setdefault(key, Roster())
+        task = roster.tasks.get(uid)
+        if task:
+            self._learn(task)
         if self._recount(uid) < 0:
             # Only a Pod's end makes room for another one; an attempt that was taken back doesn't.
             self._marks.freed(pod.metadata.namespace)
-        task = roster.tasks.get(uid)
         if task:
             self._marks.task(task.meta.key)
         else:
@@ -387,13 +390,3 @@ class World:
             effective = self._effective(task)
             if effective and effective.profile == profile.name:
                 self._marks.task(task.meta.key)
-
-
-def _roster_key(run: Key) -> Key:
-    namespace, name = run
-    return namespace, shorten(name)
-
-
-def _task_roster_key(task: TaskObject) -> Key:
-    # A task whose run can't be read belongs to a roster of nobody's.
-    return _roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")

@@ -9,8 +9,15 @@ import pytest
 from bernstein_operator.api.choices import Effort
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.task_status import AgentTaskStatus, Escalation
-from bernstein_operator.builders.events import NOTE_LIMIT, Notice, event, run_notices, task_notices
-from tests.unit.objects import at, attempt, raw_run, raw_task, run, stamp, status, task
+from bernstein_operator.builders.events import (
+    NOTE_LIMIT,
+    Notice,
+    event,
+    profile_notices,
+    run_notices,
+    task_notices,
+)
+from tests.unit.objects import Raw, at, attempt, profile, raw_run, raw_task, run, stamp, status, task
 
 FAILED = attempt(
     1, start_time=at(1), end_time=at(9), result_class="agent", reason="NonZeroExit", message="no"
@@ -224,3 +231,40 @@ def test_an_escalation_says_what_the_next_attempt_gets() -> None:
     ]
     assert found.note == "Attempt 2 gets level 1, model big, effort high, memory 2Gi."
     assert found.pod == FAILED.pod_name
+
+
+HOLD = {"until": stamp(60), "since": stamp(5), "reason": "RateLimited", "message": "slow down"}
+CIRCUIT = {"fingerprint": "f1", "state": "Open", "since": stamp(7), "message": "the key is refused"}
+
+
+@pytest.mark.parametrize(
+    ("says", "owed"),
+    [
+        pytest.param({}, [], id="nothing is wrong"),
+        pytest.param({"hold": HOLD}, [("ProviderHold", 5)], id="a hold"),
+        pytest.param({"circuits": [CIRCUIT]}, [("CircuitOpened", 7)], id="a circuit"),
+        pytest.param(
+            {"circuits": [{**CIRCUIT, "state": "HalfOpen", "probe": "u"}]},
+            [("CircuitOpened", 7)],
+            id="a probe is no news",
+        ),
+        pytest.param({"clearedTime": stamp(9)}, [("CircuitClosed", 9)], id="closed"),
+        pytest.param(
+            {"clearedTime": stamp(9), "circuits": [{**CIRCUIT, "since": stamp(11)}]},
+            [("CircuitClosed", 9), ("CircuitOpened", 11)],
+            id="closed and open again",
+        ),
+    ],
+)
+def test_what_a_profile_owes(says: Raw, owed: list[tuple[str, float]]) -> None:
+    assert told(profile_notices(profile(status=says))) == owed
+
+
+def test_a_hold_says_until_when_and_a_circuit_what_fails() -> None:
+    notices = list(profile_notices(profile(status={"hold": HOLD, "circuits": [CIRCUIT]})))
+    notes = {str(one.reason): one.note for one in notices}
+    assert notes == {
+        "ProviderHold": "RateLimited: nothing starts with this profile until 2026-01-01T12:01:00Z. slow down",
+        "CircuitOpened": "Tasks of this profile wait: the key is refused",
+    }
+    assert {one.type for one in notices} == {"Warning"}

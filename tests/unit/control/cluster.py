@@ -21,6 +21,7 @@ from tests.unit.kube.server import Asked, Server, serving
 from tests.unit.objects import Raw, merged, raw_profile
 
 ROOT = "/apis/bernstein.run/v1alpha1/namespaces/ns"
+PROFILE = f"{ROOT}/agentprofiles/default"
 PODS = "/api/v1/namespaces/ns/pods"
 CONFIG_MAPS = "/api/v1/namespaces/ns/configmaps"
 
@@ -52,8 +53,7 @@ class Cluster(Server):
             case "POST":
                 return *self._create(path, asked.body), {}
             case "PATCH":
-                self._store(path, merged(self.objects[path], asked.body))
-                return 200, self.objects[path], {}
+                return *self._patch(path, asked.body), {}
             case _ if path in (f"{ROOT}/agenttasks", CONFIG_MAPS):
                 items = [one for where, one in self.objects.items() if where.startswith(f"{path}/")]
                 return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": items}, {}
@@ -62,6 +62,14 @@ class Cluster(Server):
             case _:
                 found = self.objects.get(path)
                 return (200, found, {}) if found else (404, {"reason": "NotFound"}, {})
+
+    def _patch(self, path: str, body: Raw) -> tuple[int, Raw]:
+        known = self.objects[path]
+        meant = body.get("metadata", {}).get("resourceVersion")
+        if meant and meant != known["metadata"]["resourceVersion"]:
+            return 409, {"reason": "Conflict", "message": "the object has been modified"}
+        self._store(path, merged(known, body))
+        return 200, self.objects[path]
 
     def _create(self, path: str, body: Raw) -> tuple[int, Raw]:
         name = body["metadata"]["name"]
@@ -108,6 +116,7 @@ async def operating(run: Raw, *tasks: Raw, missed: Sequence[Raw] = ()) -> AsyncI
         cluster.objects.update(
             {f"{ROOT}/agenttasks/{one['metadata']['name']}": one for one in (*tasks, *missed)}
         )
+        cluster.objects[PROFILE] = raw_profile()
         world.put_profile(raw_profile())
         world.put_run(run)
         for task in tasks:

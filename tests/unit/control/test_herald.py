@@ -12,7 +12,7 @@ from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.control.herald import OWED_FOR, Herald
 from bernstein_operator.kube.recorder import Recorder
 from tests.unit.kube.server import Asked, Server, serving
-from tests.unit.objects import at, attempt, run, status, task
+from tests.unit.objects import at, attempt, profile, run, stamp, status, task
 
 ENDED = attempt(start_time=at(1), end_time=at(9), result_class="success")
 BEFORE = task(version=5, status=status(attempt()))
@@ -22,6 +22,10 @@ TOUCHED = task(version=6, status=status(attempt()), cancel="no")
 ANOTHER = task(version=9, status=status(ENDED, phase="Succeeded"), metadata={"uid": "another"})
 WAITS = run(version=5)
 BEGUN = run(version=6, status={"startTime": "2026-01-01T12:00:00Z"})
+
+WELL = profile(version=5)
+HOLD = {"until": stamp(60), "since": stamp(5), "reason": "RateLimited", "message": "slow down"}
+HELD = profile(version=6, status={"hold": HOLD})
 
 Deed = Callable[[Herald], None]
 
@@ -93,6 +97,11 @@ async def test_what_is_new_about_a_run_is_told_once() -> None:
     assert await told(*(partial(Herald.run_seen, run=one) for one in (WAITS, BEGUN, BEGUN))) == ["RunStarted"]
 
 
+async def test_what_is_new_about_a_profile_is_told_once() -> None:
+    seen = [partial(Herald.profile_seen, profile=one) for one in (WELL, HELD, HELD)]
+    assert await told(*seen) == ["ProviderHold"]
+
+
 @pytest.mark.parametrize(
     ("after", "told_again"),
     [
@@ -103,13 +112,13 @@ async def test_what_is_new_about_a_run_is_told_once() -> None:
 )
 async def test_a_start_tells_what_may_be_owed(after: float, told_again: list[str]) -> None:
     async with heralding() as (herald, server):
-        await herald.tell_owed([LATER], [], now=at(after))
+        await herald.tell_owed([LATER], [], [], now=at(after))
         herald.task_seen(LATER, role="", adapter="")
     assert reasons(server) == told_again
 
 
-async def test_what_runs_owe_is_told_before_anything_is_decided() -> None:
+async def test_what_runs_and_profiles_owe_is_told_before_anything_is_decided() -> None:
     async with heralding() as (herald, server):
-        await herald.tell_owed([LATER], [BEGUN], now=at(10))
-        assert reasons(server) == ["RunStarted"]
-    assert reasons(server) == ["RunStarted", "AttemptStarted", "AttemptSucceeded"]
+        await herald.tell_owed([LATER], [BEGUN], [HELD], now=at(10))
+        assert reasons(server) == ["ProviderHold", "RunStarted"]
+    assert reasons(server) == ["ProviderHold", "RunStarted", "AttemptStarted", "AttemptSucceeded"]

@@ -31,7 +31,11 @@ async def drained(queue: WorkQueue) -> set[WorkKey]:
 async def test_a_changed_task_and_its_run_are_looked_at() -> None:
     queue, _, world = parts()
     world.put_task(raw_task())
-    assert await drained(queue) == {WorkKey(Kind.RUN, "ns", "r"), WorkKey(Kind.TASK, "ns", "t")}
+    assert await drained(queue) == {
+        WorkKey(Kind.PROFILE, "ns", "default"),
+        WorkKey(Kind.RUN, "ns", "r"),
+        WorkKey(Kind.TASK, "ns", "t"),
+    }
 
 
 async def test_who_stands_by_keeps_no_keys_and_looks_at_everything_when_it_wakes() -> None:
@@ -40,12 +44,17 @@ async def test_who_stands_by_keeps_no_keys_and_looks_at_everything_when_it_wakes
     marks = Marks(queue, Holds(clock), asleep=True)
     world = World(marks, clock=lambda: T0, operator_limit=None)
     world.put_run(raw_run())
+    world.put_profile(raw_profile())
     for name in ("kept", "deleted"):
         world.put_task(raw_task(name))
     world.drop_task(world.task(("ns", "deleted")).meta)  # type: ignore[union-attr]
     assert len(queue) == 0
-    marks.wake(runs=world.runs, tasks=world.tasks)
-    assert await drained(queue) == {WorkKey(Kind.RUN, "ns", "r"), WorkKey(Kind.TASK, "ns", "kept")}
+    marks.wake(runs=world.runs, tasks=world.tasks, profiles=world.profiles.objects.values())
+    assert await drained(queue) == {
+        WorkKey(Kind.PROFILE, "ns", "default"),
+        WorkKey(Kind.RUN, "ns", "r"),
+        WorkKey(Kind.TASK, "ns", "kept"),
+    }
     world.put_task(raw_task("new"))
     assert WorkKey(Kind.TASK, "ns", "new") in await drained(queue)
 

@@ -38,6 +38,13 @@ async def test_keys_come_in_the_order_in_which_they_were_marked(queue: WorkQueue
     assert [await queue.get() for _ in range(3)] == [B, A, C]
 
 
+async def test_profiles_come_first(queue: WorkQueue) -> None:
+    profile = WorkKey(Kind.PROFILE, "ns", "p")
+    for key in (A, profile, B):
+        queue.add(key)
+    assert [await queue.get() for _ in range(3)] == [profile, A, B]
+
+
 async def test_a_key_that_is_marked_twice_comes_once(queue: WorkQueue) -> None:
     queue.add(A)
     queue.add(A)

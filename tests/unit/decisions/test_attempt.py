@@ -7,7 +7,7 @@ import pytest
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Sighting
-from bernstein_operator.api.task_status import AgentTaskStatus, Escalation
+from bernstein_operator.api.task_status import AgentTaskStatus, Attempt, Escalation
 from bernstein_operator.decisions.attempt import (
     begin,
     close,
@@ -136,7 +136,7 @@ def test_a_closed_attempt_tells_everything() -> None:
         "Completed",
     )
     assert (last.head_before, last.head_after, last.branch) == (COMMIT_A, COMMIT_B, "b/r/t")
-    assert (closed.summary, last.message) == ("did it", "fine")
+    assert (closed.summary, last.message, last.fingerprint) == ("did it", "fine", None)
 
 
 def test_an_end_without_a_result_keeps_the_earlier_summary_and_spend() -> None:
@@ -145,6 +145,21 @@ def test_an_end_without_a_result_keeps_the_earlier_summary_and_spend() -> None:
     closed = close(before, outcome, None)
     assert (closed.summary, closed.usage) == ("earlier", None)
     assert len(closed.attempts[-1].message or "") == 1024
+
+
+def test_a_failed_attempt_keeps_its_fingerprint_and_how_long_the_provider_wants_to_be_left_alone() -> None:
+    def closed(number: int, **said_so: Any) -> Attempt:
+        message = said(name_of_pod(number), attempt=number, **said_so)
+        seen = pod(number, phase="Failed", agent=terminated(1, message=message))
+        found = find_end(attempt(number), Sighting(seen), effective=SPEC, has_repository=False, now=at(20))
+        assert found
+        return close(status(attempt(number)), found.outcome, found.pod).attempts[-1]
+
+    limited = {"result_class": "capacity", "reason": "RateLimited", "retry_after_seconds": 30}
+    first = closed(1, message="limit reached at 12:00:01", **limited)
+    assert first.retry_after_seconds == 30
+    assert first.fingerprint == closed(2, message="limit reached at 13:30:59", **limited).fingerprint
+    assert first.fingerprint != closed(2, result_class="agent", message="limit reached").fingerprint
 
 
 def end(seen: Pod | None, *, gone: bool = False, now: float = 20, **known: Any) -> str | None:

@@ -58,6 +58,9 @@ class Quiet:
     def run(self, key: Key) -> None:
         """Leave it."""
 
+    def profile(self, key: Key) -> None:
+        """Leave it."""
+
     def freed(self, namespace: str) -> None:
         """Leave it."""
 

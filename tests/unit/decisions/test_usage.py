@@ -46,6 +46,7 @@ def test_a_result_goes_on_record() -> None:
         branch="b/r/t",
         rescue_branch="b/r/t.rescue-1",
         usage=Reported(input_tokens=1, output_tokens=2, cached_tokens=3, cost_micros=100_000),
+        retry_after_seconds=7,
     )
     assert facts(result) == {
         "usage": SOME,
@@ -53,4 +54,5 @@ def test_a_result_goes_on_record() -> None:
         "head_after": COMMIT_B,
         "branch": "b/r/t",
         "rescue_branch": "b/r/t.rescue-1",
+        "retry_after_seconds": 7,
     }

@@ -11,13 +11,15 @@ from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import RunPhase
 from bernstein_operator.decisions.dependencies import Verdict
 from bernstein_operator.decisions.waiting import Gate, first_gate, invalid_gate
-from tests.unit.objects import at, effective, pod, profile, run, snapshot, status, task
+from tests.unit.objects import at, effective, pod, profile, run, snapshot, stamp, status, task
 
 NEW = status()
 OPEN = Verdict()
 ENDED_RUN = run(status={"phase": "Failed"})
 WAITS = Verdict(waits_for=("a", "b"), unknown=("b",), until=at(60))
 INVALID_PROFILE = profile(adapter="command")
+HOLD = {"until": stamp(40), "since": stamp(5), "reason": "RateLimited", "message": "slow down"}
+CIRCUIT = {"fingerprint": "f1", "state": "Open", "since": stamp(5), "message": "the key is refused"}
 
 
 def gate(
@@ -38,6 +40,8 @@ SHUT: list[tuple[str, dict[str, Any]]] = [
     ("Suspended", {"spec": effective(suspend=True)}),
     ("BackingOff", {"before": status(next_attempt_time=at(11))}),
     ("ProfileNotFound", {"profile": None}),
+    ("ProviderHold", {"profile": profile(status={"hold": HOLD})}),
+    ("CircuitOpen", {"profile": profile(status={"circuits": [CIRCUIT]})}),
 ]
 """Each gate with what shuts it, in the order in which they are told."""
 
@@ -156,3 +160,50 @@ def test_which_run_is_missing(owner: str, text: str) -> None:
     found = gate(snapshot(task(owner=owner), run=None))
     assert found
     assert found.message == text
+
+
+def kept_back(now: float = 10, **told: Any) -> Gate | None:
+    seen = snapshot(profile=profile(status=told))
+    return first_gate(seen, NEW, effective(), OPEN, now=at(now))
+
+
+def test_a_hold_is_told_with_its_end_and_before_a_circuit() -> None:
+    found = kept_back(hold=HOLD, circuits=[CIRCUIT])
+    assert found
+    assert (
+        found.message
+        == "AgentProfile 'default': its provider is let alone until 2026-01-01T12:00:40Z. slow down"
+    )
+    assert found.until == at(40)
+
+
+@pytest.mark.parametrize(
+    ("now", "shut"), [pytest.param(39.999, True, id="a moment before"), pytest.param(40, False, id="exactly")]
+)
+def test_a_hold_is_over_exactly_at_its_end(now: float, shut: bool) -> None:
+    assert bool(kept_back(now, hold=HOLD)) is shut
+
+
+def test_an_open_circuit_is_told_with_what_fails_and_when_it_is_probed() -> None:
+    found = kept_back(circuits=[CIRCUIT])
+    assert found
+    assert found.message == (
+        "AgentProfile 'default' fails; a task probes it from 2026-01-01T12:05:05Z on. the key is refused"
+    )
+
+
+@pytest.mark.parametrize(
+    ("probes", "shut"),
+    [
+        pytest.param(["t-uid"], False, id="it probes"),
+        pytest.param(["u-uid"], True, id="another one does"),
+        pytest.param(["t-uid", None], True, id="of two circuits it probes one"),
+        pytest.param(["t-uid", "t-uid"], False, id="it probes both"),
+    ],
+)
+def test_only_the_probe_passes_a_circuit(probes: list[str | None], shut: bool) -> None:
+    circuits = [
+        {**CIRCUIT, "fingerprint": f"f{number}", "state": "HalfOpen", **({"probe": probe} if probe else {})}
+        for number, probe in enumerate(probes)
+    ]
+    assert bool(kept_back(circuits=circuits)) is shut

@@ -18,6 +18,7 @@ from bernstein_operator.api.vocabulary import AdmittedReason, RunPhase, TaskPhas
 from bernstein_operator.builders import pod
 from bernstein_operator.control.controller import RUN_STATUS_SECONDS
 from bernstein_operator.control.sync import CHECK_SECONDS
+from bernstein_operator.decisions import circuit
 from bernstein_operator.decisions.admission import DEFAULT_MAX_AGENTS, configured_ceiling
 from bernstein_operator.decisions.attempt import SHOW_WAITING_AFTER
 from bernstein_operator.decisions.deadline import LOST_AFTER, TERMINATION_GRACE
@@ -96,6 +97,10 @@ def _seconds(duration: Any) -> str:
     return f"{duration.total_seconds():.0f}"
 
 
+def _minutes(duration: Any) -> str:
+    return f"{duration.total_seconds() / 60:.0f}"
+
+
 _RETRY = effective.EffectiveRetry(
     effective.DEFAULT_RETRY_LIMIT, effective.DEFAULT_BACKOFF_SECONDS, effective.DEFAULT_MAX_BACKOFF_SECONDS
 )
@@ -121,6 +126,12 @@ _STUCK_AFTER = _seconds(TERMINATION_GRACE + LOST_AFTER)
         ("concepts/retries-and-deadlines.md", f"{_START} + {_MEDIUM} = {_START + _MEDIUM} s"),
         ("concepts/retries-and-deadlines.md", f"{_seconds(LOST_AFTER)} s after its grace period"),
         ("concepts/retries-and-deadlines.md", f"grace period ({_seconds(TERMINATION_GRACE)} s)"),
+        (
+            "concepts/profile-trouble.md",
+            f"at {circuit.ENOUGH_ATTEMPTS} attempts of at least {circuit.ENOUGH_TASKS}",
+        ),
+        ("concepts/profile-trouble.md", f"tasks within {_minutes(circuit.WINDOW)} minutes"),
+        ("concepts/profile-trouble.md", f"After {_minutes(circuit.OPEN_FOR)} minutes the oldest task"),
         ("concepts/agent-pod.md", f"| `terminationGracePeriodSeconds` | {_seconds(TERMINATION_GRACE)} |"),
         ("concepts/agent-pod.md", f"(up to {pod.INLINE_ENVELOPE_LIMIT // 1024} KiB)"),
         ("concepts/agent-pod.md", f"| user, group, fsGroup | {pod.USER}"),

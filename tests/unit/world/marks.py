@@ -9,6 +9,7 @@ class Marked:
     def __init__(self) -> None:
         self.tasks: set[str] = set()
         self.runs: set[str] = set()
+        self.profiles: set[str] = set()
         self.namespaces: list[str] = []
 
     def task(self, key: Key) -> None:
@@ -18,6 +19,10 @@ class Marked:
     def run(self, key: Key) -> None:
         """Keep a run's name."""
         self.runs.add(key[1])
+
+    def profile(self, key: Key) -> None:
+        """Keep a profile's name."""
+        self.profiles.add(key[1])
 
     def freed(self, namespace: str) -> None:
         """Keep a namespace in which a slot was freed."""
