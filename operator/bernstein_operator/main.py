@@ -162,7 +162,7 @@ class Operator:
     def _look_for_rows(self) -> None:
         """Look again at everything that tells of the ledger, or has a row in it."""
         abandoned = (task for task in self.world.tasks if task.status.phase is TaskPhase.ABANDONED)
-        self._marks.wake(runs=self.world.runs, tasks=abandoned)
+        self._marks.wake(runs=self.world.runs, tasks=abandoned, profiles=())
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(job)
