@@ -28,7 +28,7 @@ from bernstein_operator.api.profile import (
     Workspace,
 )
 from bernstein_operator.api.task_status import Attempt
-from bernstein_operator.decisions.deadline import TERMINATION_GRACE, active_deadline_seconds
+from bernstein_operator.decisions.deadline import TERMINATION_GRACE, Bounds, active_deadline_seconds
 
 ZIPAPP_IN_IMAGE: Final = "/opt/bernstein/bernstein-agent.pyz"
 ZIPAPP_DIRECTORY: Final = "/bernstein/bin"
@@ -71,6 +71,7 @@ class PodPlan:
         task: the owner.
         effective: its spec with all defaults.
         attempt: the attempt as recorded.
+        bounds: how long it may take.
         profile: what the agent is.
         envelope: the JSON that the runner reads.
         agent_image: the operator's own image of the runner, also the agent's where the profile names none.
@@ -79,6 +80,7 @@ class PodPlan:
     task: TaskObject
     effective: EffectiveTask
     attempt: Attempt
+    bounds: Bounds
     profile: AgentProfileSpec
     envelope: str
     agent_image: str
@@ -97,7 +99,7 @@ def pod(plan: PodPlan) -> dict[str, Any]:
         "metadata": _metadata(plan, inline_envelope=not plan.needs_config_map),
         "spec": {
             "restartPolicy": "Never",
-            "activeDeadlineSeconds": active_deadline_seconds(plan.effective),
+            "activeDeadlineSeconds": active_deadline_seconds(plan.bounds, intent=plan.attempt.intent_time),
             "terminationGracePeriodSeconds": int(TERMINATION_GRACE.total_seconds()),
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,

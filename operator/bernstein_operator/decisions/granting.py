@@ -5,10 +5,11 @@ retry after a missed deadline gets as long again as there was at the first admis
 hard: nothing is granted past it.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.task_status import AgentTaskStatus, DeadlineStatus
+from bernstein_operator.decisions.course import Question
 from bernstein_operator.decisions.deadline import deadline_of
 
 
@@ -21,22 +22,16 @@ def on_record(status: AgentTaskStatus, task: EffectiveTask) -> DeadlineStatus | 
     return (kept or DeadlineStatus()).model_copy(update=changes)
 
 
-def granted(
-    status: AgentTaskStatus,
-    task: EffectiveTask,
-    *,
-    run_deadline: datetime | None,
-    born: datetime | None,
-    now: datetime,
-) -> DeadlineStatus | None:
-    """Return the deadline granted from ``now`` on, as long as it was at the first admission.
+def granted(status: AgentTaskStatus, question: Question) -> DeadlineStatus | None:
+    """Return the deadline granted from now on, as long as it was at the first admission.
 
-    ``born`` is the task's creation, which stands in where it was never admitted.
+    For a task that was never admitted its creation stands in.
     """
+    asked, now = question.effective.deadline, question.now
     kept = (status.deadline or DeadlineStatus()).model_copy(update={"missed_time": None})
-    if not task.deadline:
+    if not asked:
         return kept if kept.warned else None
-    since = status.first_admitted_time or born or now
-    until = now + max(task.deadline - since, timedelta())
-    changes = {"effective": min(until, run_deadline or until), "basis": task.deadline}
-    return kept.model_copy(update=changes)
+    since = status.first_admitted_time or question.snapshot.task.meta.creation_timestamp or now
+    until = now + max(asked - since, timedelta())
+    hard = question.bounds(status).run_deadline
+    return kept.model_copy(update={"effective": min(until, hard or until), "basis": asked})

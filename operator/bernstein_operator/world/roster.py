@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
+from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency
@@ -239,6 +240,17 @@ def _matters(task: TaskObject) -> tuple[object, ...]:
 def concerns_tasks(run: RunObject) -> tuple[object, ...]:
     """Return what of a run its tasks' decisions rest on."""
     spec = run.spec
-    told = spec and (spec.suspend, spec.task_defaults, spec.repository)
+    told = spec and (spec.suspend, spec.task_defaults, spec.repository, spec.deadline)
     asked = run.cancelled, run.drained, retry_of(run.status)
     return run.meta.uid, run.status.phase, asked, told
+
+
+def roster_key(run: Key) -> Key:
+    """Return what a run's roster is known by; a Pod's label holds the name no longer than this."""
+    namespace, name = run
+    return namespace, shorten(name)
+
+
+def task_roster_key(task: TaskObject) -> Key:
+    """Return what a task's roster is known by; without a readable run it belongs to one of nobody's."""
+    return roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")

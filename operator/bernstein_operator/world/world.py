@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from bernstein_operator.api.effective import EffectiveTask
-from bernstein_operator.api.names import inline_task_name, shorten
+from bernstein_operator.api.names import inline_task_name
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import Refusal, RunSnapshot, TaskSnapshot
@@ -21,7 +21,7 @@ from bernstein_operator.decisions.run_commands import retry_of
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.pods import PodStore
-from bernstein_operator.world.roster import Roster, concerns_tasks
+from bernstein_operator.world.roster import Roster, concerns_tasks, roster_key, task_roster_key
 
 _EMPTY: Final = Roster()
 
@@ -86,7 +86,7 @@ class World:
 
     def roster(self, run: Key) -> Roster:
         """Return a run's tasks; an empty roster where it has none."""
-        return self._rosters.get(_roster_key(run), _EMPTY)
+        return self._rosters.get(roster_key(run), _EMPTY)
 
     def role_of(self, task: TaskObject) -> str:
         """Return a task's role, its own or its run's; empty where its spec can't be read."""
@@ -157,7 +157,7 @@ class World:
         if known and known.meta.uid != task.meta.uid:
             self.drop_task(known.meta)
         self._tasks[task.meta.key] = task
-        self._roster_of_task[task.meta.uid] = _task_roster_key(task)
+        self._roster_of_task[task.meta.uid] = task_roster_key(task)
         roster = self._roster_of(task)
         roster.run = task.run_key
         before = roster.tasks.get(task.meta.uid)
@@ -195,7 +195,7 @@ class World:
         if self._is_old_news(run.meta, known.meta if known else None):
             return
         self._runs[key] = run
-        self._rosters.setdefault(_roster_key(key), Roster()).begin(key, run.meta.uid)
+        self._rosters.setdefault(roster_key(key), Roster()).begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
             self._mark_all(key)
@@ -207,10 +207,10 @@ class World:
         if not known or known.meta.uid != meta.uid:
             return
         del self._runs[meta.key]
-        roster = self._rosters.setdefault(_roster_key(meta.key), Roster())
+        roster = self._rosters.setdefault(roster_key(meta.key), Roster())
         roster.gone_since = self._clock()
         self._mark_all(meta.key)
-        self._tidy_roster(_roster_key(meta.key))
+        self._tidy_roster(roster_key(meta.key))
 
     def put_profile(self, raw: Mapping[str, Any]) -> None:
         """Take note of an AgentProfile as it is."""
@@ -233,7 +233,7 @@ class World:
         for key, run in self._runs.items():
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
-            self._rosters.setdefault(_roster_key(key), Roster()).recall(run.status, absent=absent)
+            self._rosters.setdefault(roster_key(key), Roster()).recall(run.status, absent=absent)
         self._recall_gone_runs()
 
     def _recall_gone_runs(self) -> None:
@@ -255,6 +255,12 @@ class World:
         """Take note of a Pod's end."""
         task_uid = self._pods.task_of(pod)
         if task_uid and self._pods.bury(pod):
+            self._pod_changed(pod, task_uid)
+
+    def leave_to_node(self, pod: Pod, *, until: datetime) -> None:
+        """Leave a Pod that should have ended to its node for a while; that is told where its task waits."""
+        task_uid = self._pods.task_of(pod)
+        if self._pods.leave(pod, until=until):
             self._pod_changed(pod, task_uid)
 
     def pods_missing_from(self, listed: Iterable[Pod], *, version: int) -> list[Pod]:
@@ -387,13 +393,3 @@ class World:
             effective = self._effective(task)
             if effective and effective.profile == profile.name:
                 self._marks.task(task.meta.key)
-
-
-def _roster_key(run: Key) -> Key:
-    namespace, name = run
-    return namespace, shorten(name)
-
-
-def _task_roster_key(task: TaskObject) -> Key:
-    # A task whose run can't be read belongs to a roster of nobody's.
-    return _roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")

@@ -23,6 +23,7 @@ from tests.unit.objects import (
     COMMIT_B,
     at,
     attempt,
+    bounds,
     effective,
     name_of_pod,
     pod,
@@ -36,6 +37,7 @@ from tests.unit.objects import (
 
 NEW = status()
 SPEC = effective(startTimeoutSeconds=100, timeoutSeconds=60)
+BOUNDS = bounds(startTimeoutSeconds=100, timeoutSeconds=60)
 
 
 def begun(before: AgentTaskStatus = NEW, *, now: float = 5) -> AgentTaskStatus:
@@ -106,7 +108,7 @@ def test_a_closed_attempt_tells_everything() -> None:
         message="fine",
     )
     seen = pod(phase="Succeeded", agent=terminated(0, start=3, end=9, message=message))
-    found = find_end(attempt(), Sighting(seen), effective=SPEC, has_repository=True, now=at(20))
+    found = find_end(attempt(), Sighting(seen), bounds=BOUNDS, has_repository=True, now=at(20))
     assert found
     closed = close(status(attempt()), found.outcome, found.pod)
     last = closed.attempts[-1]
@@ -130,7 +132,7 @@ def test_an_end_without_a_result_keeps_the_earlier_summary_and_spend() -> None:
 
 def end(seen: Pod | None, *, gone: bool = False, now: float = 20, **known: Any) -> str | None:
     sighting = Sighting(seen, gone=gone) if seen else None
-    found = find_end(attempt(**known), sighting, effective=SPEC, has_repository=False, now=at(now))
+    found = find_end(attempt(**known), sighting, bounds=BOUNDS, has_repository=False, now=at(now))
     return f"{found.outcome.result_class} {found.outcome.reason}" if found else None
 
 
@@ -175,7 +177,7 @@ UNSCHEDULED = [
 
 def test_a_start_timeout_says_what_the_scheduler_said() -> None:
     seen = pod(node="", conditions=UNSCHEDULED)
-    found = find_end(attempt(), Sighting(seen), effective=SPEC, has_repository=False, now=at(100))
+    found = find_end(attempt(), Sighting(seen), bounds=BOUNDS, has_repository=False, now=at(100))
     assert found
     assert "Unschedulable: no node fits" in found.outcome.message
 
