@@ -166,7 +166,8 @@ def of_record(effective_: float | None, basis: float | None) -> dict[str, Any]:
 def test_when_a_changed_deadline_acts(
     before: AgentTaskStatus, wanted: float | None, holds: float | None
 ) -> None:
-    spec = effective(**({} if wanted is None else {"deadline": stamp(wanted)}))
+    said: dict[str, Any] = {} if wanted is None else {"deadline": stamp(wanted)}
+    spec = effective(**said)
     assert deadline_of(before, spec) == (None if holds is None else at(holds))
 
 
