@@ -49,7 +49,7 @@ def test_a_deadline_that_is_near_is_told(now: float, warned: float | None) -> No
     ],
 )
 def test_how_early_it_is_told(seconds: int | None, now: float, warned: bool) -> None:
-    said = {} if seconds is None else {"deadlineWarningSeconds": seconds}
+    said: dict[str, Any] = {} if seconds is None else {"deadlineWarningSeconds": seconds}
     of = run(deadline=stamp(1000), **said)
     found = decide_run(run_snapshot(of, **BUSY), now=at(now)).status.deadline_warned
     assert (found is not None) is warned
