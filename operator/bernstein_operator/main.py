@@ -22,7 +22,8 @@ from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.ledger import Ledger
 from bernstein_operator.control.queue import WorkQueue
-from bernstein_operator.control.sync import PodWatcher, Sync
+from bernstein_operator.control.sync import Sync
+from bernstein_operator.control.watcher import PodWatcher
 from bernstein_operator.control.writer import Writer
 from bernstein_operator.handlers.ear import listen
 from bernstein_operator.handlers.http import HttpServer
@@ -86,7 +87,7 @@ class Operator:
             self.world, self._queue, holds, writer, nothing_missed=self._sync.nothing_missed
         )
         self._informers = [
-            PodInformer(self._api, PodWatcher(self.world, one), namespace=one, selector=AGENT_PODS)
+            PodInformer(self._api, PodWatcher(self._api, self.world, one), namespace=one, selector=AGENT_PODS)
             for one in settings.namespaces
         ]
         self._http = HttpServer(

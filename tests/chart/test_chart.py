@@ -62,6 +62,15 @@ def test_roles_have_no_wildcard_and_no_secrets(render: Render, values: Path) -> 
     assert not words & {"*", "secrets"}
 
 
+@each_fixture
+def test_nodes_are_read_where_the_operator_watches_the_whole_cluster(render: Render, values: Path) -> None:
+    roles = of_kind(render(values=values), "Role", "ClusterRole")
+    for role in roles:
+        verbs = {kind: rule["verbs"] for rule in role["rules"] for kind in rule["resources"]}
+        everywhere = role["kind"] == "ClusterRole" and "pods" in verbs
+        assert verbs.get("nodes") == (["get"] if everywhere else None)
+
+
 def test_the_operator_deletes_pods_and_their_envelopes_and_nothing_else(render: Render) -> None:
     [role] = [
         one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")

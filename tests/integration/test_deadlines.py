@@ -6,18 +6,21 @@ import pytest
 
 from tests.support.builders import hand_profile, make_run, make_task
 from tests.support.clock import now
-from tests.support.kube import Kube, Manifest, eventually
+from tests.support.kube import Kube, Manifest, condition, eventually
 from tests.support.operator import OperatorProcess
 from tests.support.pods import (
     bind,
     end_pod,
+    pods_of,
     set_pod_running,
     set_pod_status,
     set_pod_waiting,
+    stamp,
     succeed,
     wait_pod,
 )
 from tests.support.tasks import attempts, result_classes, wait_phase, wait_run
+from tests.support.timeline import phase
 
 STOP = "bernstein.run/stop"
 ONCE_MORE = {"limit": 1, "backoffSeconds": 600, "maxBackoffSeconds": 600}
@@ -141,3 +144,47 @@ def test_a_stopped_pod_without_a_kubelet_is_removed(kube: Kube, operator: Operat
 
 def _is_gone(kube: Kube, name: str) -> bool:
     return kube.find("pods", name) is None
+
+
+def test_at_a_runs_deadline_everything_of_it_ends(kube: Kube, operator: OperatorProcess) -> None:
+    ends = stamp(now() + 12)
+    kube.create(make_run("hard", max_agents=2, deadline=ends))
+    for name, priority in (("quick", 1), ("live", 1), ("queued", 3)):
+        kube.create(make_task(name, run="hard", priority=priority))
+    kube.create(make_task("behind", run="hard", depends_on=["live"]))
+    succeed(kube, set_pod_running(kube, wait_pod(kube, "quick")))
+    kube.patch("bernsteinruns", "hard", {"spec": {"concurrency": {"maxAgents": 1}}})
+    live = wait_pod(kube, "live")
+    bind(kube, live["metadata"]["name"])
+    set_pod_running(kube, live)
+    warned = kube.wait_for(
+        "bernsteinruns", "hard", lambda run: "deadlineWarned" in run["status"], what="a warning"
+    )
+    assert condition(warned, "DeadlineWarning")["status"] == "True"
+    told = kube.wait_for("pods", live["metadata"]["name"], stopped, what="that it is told to stop")
+    assert stopped(told) == "deadline"
+    wait_phase(kube, "queued", "Failed")
+    assert phase(kube.get("bernsteinruns", "hard")) == "Running", "not before its agents have ended"
+    end_pod(kube, live, "Failed", 143, "Error")
+    failed = wait_phase(kube, "live", "Failed")
+    assert "its run's deadline" in attempts(failed)[0]["message"]
+    wait_phase(kube, "behind", "BlockedByFailure")
+    run = wait_run(kube, "hard", "Failed")
+    assert condition(run, "Failed")["reason"] == "DeadlineExceeded"
+    assert "1 BlockedByFailure, 2 Failed, 1 Succeeded" in condition(run, "Failed")["message"]
+    assert not pods_of(kube, "queued")
+
+
+def test_a_shorter_deadline_acts_now_and_a_longer_one_with_the_next_attempt(
+    kube: Kube, operator: OperatorProcess
+) -> None:
+    for name in ("shorter", "longer"):
+        kube.create(make_task(name, deadline=stamp(now() + 25), retry=NEVER))
+    pods = {name: set_pod_running(kube, wait_pod(kube, name)) for name in ("shorter", "longer")}
+    for name in pods:
+        wait_phase(kube, name, "Running")
+    kube.patch("agenttasks", "longer", {"spec": {"deadline": stamp(now() + 3600)}})
+    kube.patch("agenttasks", "shorter", {"spec": {"deadline": stamp(now() + 2)}})
+    assert result_classes(wait_phase(kube, "shorter", "Failed")) == ["deadline"]
+    assert phase(kube.get("agenttasks", "longer")) == "Running"
+    assert result_classes(wait_phase(kube, "longer", "Failed")) == ["deadline"]

@@ -18,6 +18,7 @@ from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import RunSnapshot, Sighting, TaskSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus, Attempt
+from bernstein_operator.decisions.deadline import Bounds, bounds_of
 
 T0 = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 RUN_UID = "run-uid"
@@ -138,6 +139,14 @@ def effective(owner: TaskObject | None = None, **spec: Any) -> EffectiveTask:
     found = (owner or task(**spec)).effective(None)
     assert found, "the spec can be read"
     return found
+
+
+def bounds(
+    before: AgentTaskStatus | None = None, *, run_deadline: float | None = None, **spec: Any
+) -> Bounds:
+    """Return what the attempt of a task is allowed, with all defaults."""
+    owner = run(**({} if run_deadline is None else {"deadline": stamp(run_deadline)}))
+    return bounds_of(before or AgentTaskStatus(), effective(**spec), owner)
 
 
 def name_of_pod(attempt: int = 1, *, task: str = "t") -> str:

@@ -229,6 +229,12 @@ class Pod(Record, frozen=True):
         """The DisruptionTarget condition, where something evicted or preempted the Pod."""
         return self.condition("DisruptionTarget", "True")
 
+    @property
+    def gated(self) -> bool:
+        """Whether scheduling gates keep the scheduler from looking for a node."""
+        unscheduled = None if self.scheduled else self.condition("PodScheduled", "False")
+        return unscheduled is not None and unscheduled.reason == "SchedulingGated"
+
     def condition(self, kind: str, status: str) -> PodCondition | None:
         """Return the condition of that type if it has that status."""
         found = (one for one in self.status.conditions or () if one.type == kind and one.status == status)

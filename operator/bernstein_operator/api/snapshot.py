@@ -12,10 +12,17 @@ from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A Pod as it was last seen; ``gone`` once the API server said that it is no more."""
+    """A Pod as it was last seen.
+
+    Attributes:
+        pod: its last known state.
+        gone: whether the API server said that it is no more.
+        left_until: until when its end is left to its node, which was found Ready; None where nobody asked.
+    """
 
     pod: Pod
     gone: bool = False
+    left_until: datetime | None = None
 
     @property
     def live(self) -> bool:

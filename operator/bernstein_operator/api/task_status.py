@@ -98,6 +98,8 @@ class Attempt(Model):
     """Equal for two attempts that failed in the same way."""
     retry_after_seconds: Wait | None = None
     """How long the provider asked to be left alone."""
+    gated_until: Moment | None = None
+    """Until when its Pod's scheduling gates held it, or may hold it at most; the start clock begins there."""
 
 
 class DependencyStatus(Model):
@@ -172,8 +174,12 @@ class DeadlineStatus(Model):
 
     effective: Moment | None = None
     """The moment that holds: spec.deadline, or a later one that was granted after it was missed."""
+    basis: Moment | None = None
+    """The spec.deadline that it was concluded from."""
+    missed_time: Moment | None = None
+    """When the task was given up because a deadline had passed while no attempt was open."""
     warned: Annotated[tuple[LimitWarning, ...], Field(max_length=8, json_schema_extra=ATOMIC)] = ()
-    """Warnings of the latest attempt."""
+    """Warnings of the latest attempt and of the one before."""
 
 
 class Escalation(Model):

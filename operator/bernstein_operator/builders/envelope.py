@@ -4,7 +4,7 @@ Everything in it is stored somewhere already, so that the same attempt always ge
 from an operator that was restarted in between.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bernstein_agent import contract
 from bernstein_agent.contract import ResultClass
@@ -14,7 +14,7 @@ from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BranchBase, Repository
 from bernstein_operator.api.task_status import Attempt
-from bernstein_operator.decisions.deadline import active_deadline_seconds
+from bernstein_operator.decisions.deadline import Bounds, bounds_of, timeout_seconds
 
 
 def envelope(
@@ -32,7 +32,7 @@ def envelope(
         ),
         subject=contract.Subject(id=attempt.pod_name, version=attempt.number),
         tenant=task.meta.namespace,
-        deadline=_deadline(attempt, effective),
+        deadline=_deadline(attempt, bounds_of(task.status, effective, run)),
         payload=_payload(task, effective, run=run, profile=profile),
     )
 
@@ -42,13 +42,14 @@ def branch_of(repository: Repository, *, run: str, task: str) -> str:
     return f"{repository.push_branch_prefix}{branch_part(run)}/{branch_part(task)}"
 
 
-def _deadline(attempt: Attempt, effective: EffectiveTask) -> datetime:
-    """Return the moment after which the Pod can't run any more, so nothing may be begun either.
+def _deadline(attempt: Attempt, bounds: Bounds) -> datetime:
+    """Return the moment after which the Pod may not run any more, so nothing may be begun either.
 
-    The kubelet's clock starts after the intent by as long as scheduling takes; that much is allowed again.
+    The kubelet's clock starts after the intent by as long as scheduling takes; that much is allowed again,
+    and what scheduling gates may take. The deadlines of task and run stand in any case.
     """
-    seconds = active_deadline_seconds(effective) + effective.start_timeout_seconds
-    return attempt.intent_time + timedelta(seconds=seconds)
+    longest = bounds.input_timeout + bounds.start_timeout * 2 + bounds.timeout
+    return min([attempt.intent_time + longest, *(limit.at for limit in bounds.moments)])
 
 
 def _payload(
@@ -64,7 +65,7 @@ def _payload(
         run=effective.run,
         task=effective.name,
         attempt=attempt.number,
-        timeout_seconds=effective.timeout_seconds,
+        timeout_seconds=timeout_seconds(bounds_of(task.status, effective, run), intent=attempt.intent_time),
         repository=_repository(repository, task, effective) if repository else None,
         dependencies=_dependencies(task, repository) if repository else (),
         adapter=profile.adapter,

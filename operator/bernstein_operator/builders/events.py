@@ -13,7 +13,7 @@ from typing import Any, Final
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.choices import CommandVerb
 from bernstein_operator.api.conditions import Condition, find
-from bernstein_operator.api.names import API_VERSION, CONTROLLER, event_name
+from bernstein_operator.api.names import ANNOTATION_EVENT, API_VERSION, CONTROLLER, event_name
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
 from bernstein_operator.api.task_status import Attempt, Escalation, Request
@@ -23,6 +23,7 @@ from bernstein_operator.api.vocabulary import (
     ConditionType,
     EventReason,
     RunPhase,
+    RunReason,
     TaskPhase,
 )
 from bernstein_operator.decisions.abandoning import read_wish
@@ -32,6 +33,8 @@ from bernstein_operator.decisions.requests import IGNORED, ONLY_TRUE
 NOTE_LIMIT: Final = 1024
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
+WARNED: Final = "task.deadline_warning"
+EXCEEDED: Final = "task.deadline_exceeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Notice:
         type: Normal or Warning.
         action: what the operator was doing.
         pod: the Pod that it is about, where it is about one; part of the event's identity too.
+        about: what else tells it from another one of the same moment.
+        document: the name that the documents give to it, if they do.
     """
 
     reason: EventReason
@@ -53,11 +58,13 @@ class Notice:
     type: str = NORMAL
     action: str = "Reconcile"
     pod: str = ""
+    about: str = ""
+    document: str = ""
 
     @property
     def identity(self) -> tuple[EventReason, datetime, str]:
         """What tells it from every other event of the same object, and is the same in a repeat."""
-        return self.reason, self.at, self.pod
+        return self.reason, self.at, f"{self.pod}{self.about}"
 
 
 def task_notices(task: TaskObject) -> Iterator[Notice]:
@@ -67,6 +74,7 @@ def task_notices(task: TaskObject) -> Iterator[Notice]:
     yield from _retry_notice(task)
     yield from _climb_notices(task)
     yield from _end_notices(task)
+    yield from _deadline_notices(task)
     yield from _request_notices(task.status.requests)
 
 
@@ -88,11 +96,17 @@ def run_notices(run: RunObject) -> Iterator[Notice]:
     if ledger and ledger.status == ConditionStatus.FALSE:
         at, note = ledger.last_transition_time, ledger.message
         yield Notice(EventReason.LEDGER_WRITE_FAILED, at, note, WARNING, action="Record")
+    if status.deadline_warned and run.spec and run.spec.deadline:
+        note = f"The run's deadline is {run.spec.deadline:%Y-%m-%dT%H:%M:%SZ}."
+        yield Notice(EventReason.DEADLINE_WARNING, status.deadline_warned, note, WARNING, action="Warn")
     if status.phase in ENDED_RUN_PHASES and status.completion_time:
         finished = find(status.conditions, ConditionType.FINISHED)
         kind = NORMAL if status.phase is RunPhase.SUCCEEDED else WARNING
         note = f"{status.phase}: {finished.message}" if finished else status.phase
         yield Notice(EventReason.RUN_FINISHED, status.completion_time, note, kind, action="Finish")
+        if finished and finished.reason == RunReason.DEADLINE_EXCEEDED:
+            at = status.completion_time
+            yield Notice(EventReason.DEADLINE_EXCEEDED, at, finished.message, WARNING, action="Stop")
 
 
 def profile_notices(profile: ProfileObject) -> Iterator[Notice]:
@@ -120,15 +134,15 @@ def event(notice: Notice, *, kind: str, meta: Metadata, instance: str) -> dict[s
         "name": meta.name,
         "uid": meta.uid,
     }
+    reason, at, told_apart = notice.identity
     related = {"apiVersion": "v1", "kind": "Pod", "namespace": meta.namespace, "name": notice.pod}
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {
-            "name": event_name(
-                name=meta.name, uid=meta.uid, reason=notice.reason, at=notice.at, pod=notice.pod
-            ),
+            "name": event_name(name=meta.name, uid=meta.uid, reason=reason, at=at, pod=told_apart),
             "namespace": meta.namespace,
+            **({"annotations": {ANNOTATION_EVENT: notice.document}} if notice.document else {}),
         },
         "eventTime": notice.at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
         "reportingController": CONTROLLER,
@@ -157,8 +171,32 @@ def _attempt_notices(attempt: Attempt) -> Iterator[Notice]:
     note = f"Attempt {number} ended as {attempt.result_class} ({attempt.reason}){why}"
     yield Notice(EventReason.ATTEMPT_FAILED, attempt.end_time, note, WARNING, action="Finish", pod=pod)
     if attempt.result_class == ResultClass.DEADLINE:
-        note = f"Attempt {number} was stopped at its timeoutSeconds."
-        yield Notice(EventReason.DEADLINE_EXCEEDED, attempt.end_time, note, WARNING, action="Stop", pod=pod)
+        note = f"Attempt {number}: {attempt.message or 'stopped at its deadline.'}"
+        yield _exceeded(attempt.end_time, note, pod=pod)
+
+
+def _deadline_notices(task: TaskObject) -> Iterator[Notice]:
+    """Tell of limits that came near, and of a deadline that passed while nothing ran."""
+    known, pods = task.status.deadline, {one.number: one.pod_name for one in task.status.attempts}
+    for one in known.warned if known else ():
+        note = f"Attempt {one.attempt}" if one.attempt else "Before the first attempt"
+        yield Notice(
+            EventReason.DEADLINE_WARNING,
+            one.time,
+            f"{note}: {one.limit} is over at {one.at:%Y-%m-%dT%H:%M:%SZ}.",
+            WARNING,
+            action="Warn",
+            pod=pods.get(one.attempt, ""),
+            about=one.limit,
+            document=WARNED,
+        )
+    failed = find(task.status.conditions, ConditionType.FAILED)
+    if known and known.missed_time and failed:
+        yield _exceeded(known.missed_time, failed.message)
+
+
+def _exceeded(at: datetime, note: str, *, pod: str = "") -> Notice:
+    return Notice(EventReason.DEADLINE_EXCEEDED, at, note, WARNING, action="Stop", pod=pod, document=EXCEEDED)
 
 
 def _retry_notice(task: TaskObject) -> Iterator[Notice]:

@@ -28,7 +28,7 @@ from bernstein_operator.api.profile import (
     Workspace,
 )
 from bernstein_operator.api.task_status import Attempt
-from bernstein_operator.decisions.deadline import TERMINATION_GRACE, active_deadline_seconds
+from bernstein_operator.decisions.deadline import TERMINATION_GRACE, Bounds, active_deadline_seconds
 from bernstein_operator.decisions.memory import DEFAULT_LIMIT, in_bytes
 
 ZIPAPP_IN_IMAGE: Final = "/opt/bernstein/bernstein-agent.pyz"
@@ -72,6 +72,7 @@ class PodPlan:
         task: the owner.
         effective: its spec with all defaults.
         attempt: the attempt as recorded.
+        bounds: how long it may take.
         profile: what the agent is.
         envelope: the JSON that the runner reads.
         agent_image: the operator's own image of the runner, also the agent's where the profile names none.
@@ -80,6 +81,7 @@ class PodPlan:
     task: TaskObject
     effective: EffectiveTask
     attempt: Attempt
+    bounds: Bounds
     profile: AgentProfileSpec
     envelope: str
     agent_image: str
@@ -98,7 +100,7 @@ def pod(plan: PodPlan) -> dict[str, Any]:
         "metadata": _metadata(plan, inline_envelope=not plan.needs_config_map),
         "spec": {
             "restartPolicy": "Never",
-            "activeDeadlineSeconds": active_deadline_seconds(plan.effective),
+            "activeDeadlineSeconds": active_deadline_seconds(plan.bounds, intent=plan.attempt.intent_time),
             "terminationGracePeriodSeconds": int(TERMINATION_GRACE.total_seconds()),
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,

@@ -15,10 +15,10 @@ from typing import Any, Final
 import orjson
 
 from bernstein_operator.api.objects import Key
-from bernstein_operator.api.pod import Metadata, Pod
+from bernstein_operator.api.pod import Metadata
 from bernstein_operator.kube.api import KubeApi
 from bernstein_operator.kube.errors import ApiError, NotFoundError
-from bernstein_operator.kube.lists import Listing, list_all, list_versions
+from bernstein_operator.kube.lists import list_all, list_versions
 from bernstein_operator.kube.resources import PROFILES, RUNS, TASKS, Resource
 from bernstein_operator.world.world import World
 
@@ -126,27 +126,3 @@ class Sync:
     def _kinds(self) -> dict[Resource, Callable[[Mapping[str, Any]], None]]:
         world = self._world
         return {PROFILES: world.put_profile, RUNS: world.put_run, TASKS: world.put_task}
-
-
-class PodWatcher:
-    """Takes the reports of one namespace's informer into the world; an empty text means all namespaces."""
-
-    def __init__(self, world: World, namespace: str) -> None:
-        self._world = world
-        self._namespace = namespace
-
-    def seen(self, pod: Pod) -> None:
-        """Take note of a Pod as it is."""
-        self._world.seen(pod)
-
-    def gone(self, pod: Pod) -> None:
-        """Take note of a Pod's end."""
-        self._world.gone(pod)
-
-    def listed(self, listing: Listing[Pod]) -> None:
-        """Take note of all Pods, and of the end of those that the list lacks."""
-        for pod in listing.items:
-            self._world.seen(pod)
-        for pod in self._world.pods_missing_from(listing.items, version=listing.version):
-            if self._namespace in ("", pod.metadata.namespace):
-                self._world.gone(pod)

@@ -8,14 +8,14 @@ again and the decision made anew.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 import orjson
 
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
-from bernstein_operator.api.pod import Metadata, Pod
+from bernstein_operator.api.pod import Metadata, Pod, PodCondition
 from bernstein_operator.api.run import InlineTask
 from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
@@ -26,6 +26,7 @@ from bernstein_operator.builders.pod import PodPlan, envelope_config_map, pod
 from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.ledger import Ledger
+from bernstein_operator.decisions.deadline import bounds_of
 from bernstein_operator.decisions.ledger import row_of
 from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, RecordAbandonment, StopPod
 from bernstein_operator.decisions.refusal import can_never_be, malformed, refusal_of, taken_back
@@ -39,7 +40,7 @@ from bernstein_operator.kube.errors import (
     RefusedError,
     UnavailableError,
 )
-from bernstein_operator.kube.resources import CONFIG_MAPS, PODS, PROFILES, RUNS, TASKS, Resource
+from bernstein_operator.kube.resources import CONFIG_MAPS, NODES, PODS, PROFILES, RUNS, TASKS, Resource
 from bernstein_operator.world.books import adapter_of
 from bernstein_operator.world.world import World
 
@@ -51,6 +52,19 @@ class _ConfigMap(msgspec.Struct):
     data: dict[str, str] = {}
 
 
+class _NodeStatus(msgspec.Struct, frozen=True):
+    conditions: list[PodCondition] = []
+
+
+class _Node(msgspec.Struct, frozen=True):
+    """As much of a Node as tells whether it is well; its conditions have a Pod's form."""
+
+    status: _NodeStatus = _NodeStatus()
+
+
+LOOK_AGAIN: Final = timedelta(seconds=30)
+"""So long after a node was found Ready its overdue Pods are left to it."""
+_NODE: Final = msgspec.json.Decoder(_Node)
 _POD: Final = msgspec.json.Decoder(Pod)
 _CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
 
@@ -206,6 +220,7 @@ class Writer:
             task=task,
             effective=effective,
             attempt=task.status.attempts[-1],
+            bounds=bounds_of(task.status, effective, run),
             profile=profile.spec,
             envelope=envelope(task, effective, run=run, profile=profile.spec).to_json(),
             agent_image=self.agent_image,
@@ -288,6 +303,10 @@ class Writer:
 
     async def _delete_pod(self, target: Pod, *, force: bool) -> None:
         meta = target.metadata
+        if force and await self._node_is_ready(target.spec.node_name):
+            # It may be alive: a Pod that is removed by force goes on there, unseen.
+            self.world.leave_to_node(target, until=self.clock() + LOOK_AGAIN)
+            return
         # Unforced, the API server removes a Pod without a node at once; only it knows whether it has one now.
         grace = 0 if force else None
         try:
@@ -305,6 +324,16 @@ class Writer:
         run = snapshot.run if snapshot else None
         row = row_of(task, run, role=self.world.role_of(task), adapter=adapter_of(task, self.world))
         await self.ledger.record(row)
+
+    async def _node_is_ready(self, name: str) -> bool:
+        """Whether a node can see to its Pods' ends; one that may not be read counts as one that can't."""
+        if not name:
+            return False
+        try:
+            node = _NODE.decode(await self.api.get(NODES, "", name))
+        except (NotFoundError, RefusedError):
+            return False
+        return any((one.type, one.status) == ("Ready", "True") for one in node.status.conditions)
 
     # --- tasks ----------------------------------------------------------------------------------------
 

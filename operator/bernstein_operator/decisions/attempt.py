@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.choices import LimitKind
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import pod_name
 from bernstein_operator.api.objects import TaskObject
@@ -18,9 +19,10 @@ from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.snapshot import Sighting
 from bernstein_operator.api.task_status import KEPT_ATTEMPTS, AgentTaskStatus, Attempt
 from bernstein_operator.api.vocabulary import AttemptReason
-from bernstein_operator.decisions.deadline import limit_of
+from bernstein_operator.decisions.deadline import Bounds, Limit, limits_of
 from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.fingerprint import fingerprint
+from bernstein_operator.decisions.granting import on_record
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify
 from bernstein_operator.decisions.usage import facts, total
 
@@ -55,6 +57,7 @@ def begin(
         "attempts": (*status.attempts, attempt)[-KEPT_ATTEMPTS:],
         "first_admitted_time": status.first_admitted_time or now,
         "next_attempt_time": None,
+        "deadline": on_record(status, effective),
     }
     return status.model_copy(update=changes)
 
@@ -119,19 +122,20 @@ def find_end(
     attempt: Attempt,
     sighting: Sighting | None,
     *,
-    effective: EffectiveTask,
+    bounds: Bounds,
     has_repository: bool,
     now: datetime,
 ) -> Ended | None:
     """Return how the open attempt ended, or None while it goes on."""
     if not sighting:
-        return Ended(_vanished(now), None) if attempt.pod_uid else None
+        outcome = _vanished(now) if attempt.pod_uid else _too_late(bounds, now=now)
+        return Ended(outcome, None) if outcome else None
     pod = sighting.pod
+    limit = limits_of(bounds, attempt, pod, now=now)[0]
     if pod.ended or sighting.gone:
-        timeout = timedelta(seconds=effective.timeout_seconds)
-        outcome = classify(pod, gone=sighting.gone, timeout=timeout, has_repository=has_repository, now=now)
+        outcome = classify(pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now)
         return Ended(outcome, pod)
-    hopeless = _hopeless(pod, effective, now=now)
+    hopeless = _hopeless(pod, limit, bounds, now=now)
     return Ended(hopeless, pod) if hopeless else None
 
 
@@ -144,20 +148,41 @@ def waiting_text(pod: Pod, *, now: datetime) -> str:
     return _told(waiting)
 
 
-def _hopeless(pod: Pod, effective: EffectiveTask, *, now: datetime) -> Outcome | None:
+def _too_late(bounds: Bounds, *, now: datetime) -> Outcome | None:
+    """Say that a deadline passed before the attempt's Pod was ever seen: none is asked for any more."""
+    limit = next(iter(bounds.moments), None)
+    if not limit or now < limit.at:
+        return None
+    return _over(limit, f"Stopped at {limit.called}, before it had a Pod.", now)
+
+
+def _hopeless(pod: Pod, limit: Limit, bounds: Bounds, *, now: datetime) -> Outcome | None:
     """Say why a Pod that hasn't started never will, or has taken too long; it leaves nothing to wait for."""
     if pod.started_at:
         return None
     waiting = pod.waiting
     if waiting and waiting.reason in IMPOSSIBLE_IMAGE:
         return _never_started(ResultClass.CONTRACT, AttemptReason.IMAGE_IMPOSSIBLE, _told(waiting), now)
-    if now < limit_of(pod, effective, now=now).at:
+    if now < limit.at:
         return None
-    seconds = effective.start_timeout_seconds
-    text = f"The agent container did not start within startTimeoutSeconds ({seconds} s)."
-    if waiting:
-        text = f"{text} {_told(waiting)}"
-    return _never_started(ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text, now)
+    text = _never_came(pod, limit, bounds)
+    return _over(limit, f"{text} {_told(waiting)}" if waiting else text, now)
+
+
+def _never_came(pod: Pod, limit: Limit, bounds: Bounds) -> str:
+    if limit.kind is not LimitKind.START_TIMEOUT:
+        return f"Stopped at {limit.called}, before its agent container started."
+    if pod.gated:
+        seconds = bounds.input_timeout.total_seconds()
+        return f"Its scheduling gates were not lifted within inputTimeoutSeconds ({seconds:.0f} s)."
+    seconds = bounds.start_timeout.total_seconds()
+    return f"The agent container did not start within startTimeoutSeconds ({seconds:.0f} s)."
+
+
+def _over(limit: Limit, message: str, now: datetime) -> Outcome:
+    missed = limit.kind is LimitKind.START_TIMEOUT
+    reason = AttemptReason.START_TIMEOUT if missed else AttemptReason.DEADLINE_EXCEEDED
+    return Outcome(limit.result_class, reason, message, None, now, None, limit.kind)
 
 
 def _never_started(result_class: ResultClass, reason: str, message: str, now: datetime) -> Outcome:

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 from typing import Final
 
 from bernstein_agent.contract import AbandonReason, ResultClass
-from bernstein_operator.api.choices import OnExhausted
+from bernstein_operator.api.choices import AfterDeadline, LimitKind, OnExhausted
 from bernstein_operator.api.task_status import Abandonment, AgentTaskStatus
 from bernstein_operator.api.vocabulary import (
     FINAL_PHASES,
@@ -22,6 +22,7 @@ from bernstein_operator.decisions.attempt import (
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.effects import weighed
 from bernstein_operator.decisions.escalation import climbed
+from bernstein_operator.decisions.granting import granted
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.retry import (
     RULES,
@@ -52,7 +53,7 @@ def closed(course: Course, question: Question) -> Course:
     end = find_end(
         attempt,
         question.sighting(attempt.pod_name),
-        effective=question.effective,
+        bounds=question.bounds(course.status),
         has_repository=question.has_repository,
         now=question.now,
     )
@@ -60,7 +61,9 @@ def closed(course: Course, question: Question) -> Course:
         return course
     outcome = weighed(end, attempt, effects=question.effective.effects)
     status = close(course.status, outcome, end.pod)
-    if status.phase in SETTLED_PHASES:
+    beaten = question.cancelled and outcome.result_class is ResultClass.DEADLINE
+    if beaten or status.phase in SETTLED_PHASES:
+        # A cancel that was seen before the deadline's end was is obeyed in its stead.
         return replace(course, status=status)
     return after(status, outcome, question)
 
@@ -100,7 +103,19 @@ def _failed(status: AgentTaskStatus, outcome: Outcome, question: Question) -> Co
     counted = status.model_copy(update=asdict(step.counters))
     if isinstance(step, GiveUp):
         return _exhausted(counted, step, outcome, question)
+    if outcome.limit in (LimitKind.DEADLINE, LimitKind.RUN_DEADLINE):
+        return _missed(counted, step, outcome, question)
     return _again(counted, step, outcome, question)
+
+
+def _missed(status: AgentTaskStatus, step: Retry, outcome: Outcome, question: Question) -> Course:
+    """Return where a task goes whose attempt ran into a moment: on with a fresh grant, or nowhere."""
+    hard = outcome.limit is LimitKind.RUN_DEADLINE
+    if hard or question.effective.retry.after_deadline is AfterDeadline.NONE:
+        reason = TaskReason.DEADLINE_EXCEEDED
+        return settled(status, TaskPhase.FAILED, reason, outcome.message, question.now)
+    grant = granted(status, question)
+    return _again(status.model_copy(update={"deadline": grant}), step, outcome, question)
 
 
 def _again(status: AgentTaskStatus, step: Retry, outcome: Outcome, question: Question) -> Course:

@@ -25,6 +25,7 @@ from bernstein_operator.decisions.abandoning import abandonment, read_wish
 from bernstein_operator.decisions.attempt import close, open_attempt
 from bernstein_operator.decisions.conditions import Standing
 from bernstein_operator.decisions.course import Course, Question, settled
+from bernstein_operator.decisions.granting import granted
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.requests import (
     IGNORED,
@@ -143,6 +144,7 @@ def _afresh(course: Course, question: Question) -> Course:
         "rate_limits": 0,
         "same_failures": 0,
         "escalation": None,
+        "deadline": granted(course.status, question),
         "retried_time": question.now,
     }
     return replace(course, status=course.status.model_copy(update=changes), standing=None)

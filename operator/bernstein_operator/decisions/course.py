@@ -11,6 +11,7 @@ from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.conditions import Standing
+from bernstein_operator.decisions.deadline import Bounds, bounds_of
 from bernstein_operator.decisions.plan import Action
 
 
@@ -32,6 +33,16 @@ class Question:
     snapshot: TaskSnapshot
     effective: EffectiveTask
     now: datetime
+
+    def bounds(self, status: AgentTaskStatus) -> Bounds:
+        """Return what the attempt that is open in ``status`` is allowed, or else the next one."""
+        return bounds_of(status, self.effective, self.snapshot.run)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a person asked for the end of the task or of its run."""
+        run = self.snapshot.run
+        return self.snapshot.task.cancelled or bool(run and run.cancelled)
 
     @property
     def has_repository(self) -> bool:

@@ -11,12 +11,17 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from bernstein_agent.contract import ContractError, Result, ResultClass, parse_result
+from bernstein_operator.api.choices import LimitKind
 from bernstein_operator.api.pod import Pod, PodPhase, Terminated
 from bernstein_operator.api.vocabulary import AttemptReason
+from bernstein_operator.decisions.deadline import Limit
 
 IMPOSSIBLE_IMAGE: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 """Waiting reasons that no amount of time heals."""
 
+EARLY: Final = timedelta(seconds=5)
+"""So long before its limit an agent may have ended and still be taken at its word that it was the limit: its
+node's clock isn't the operator's, and what is reported is cut to whole seconds."""
 _DISRUPTIONS: Final = frozenset(
     {"Evicted", "Preempting", "Terminated", "Shutdown", "NodeLost", "NodeShutdown"}
 )
@@ -50,6 +55,7 @@ class Outcome:
         exit_code: the agent container's, None where it never ended by itself.
         ended_at: when.
         result: the runner's own word, where it could be read.
+        limit: which limit ended it, where one did.
     """
 
     result_class: ResultClass
@@ -58,17 +64,19 @@ class Outcome:
     exit_code: int | None
     ended_at: datetime
     result: Result | None
+    limit: LimitKind | None = None
 
 
-def classify(pod: Pod, *, gone: bool, timeout: timedelta, has_repository: bool, now: datetime) -> Outcome:
+def classify(pod: Pod, *, gone: bool, limit: Limit, has_repository: bool, now: datetime) -> Outcome:
     """Say how the attempt of ``pod`` ended; the Pod is over, or ``gone`` from the cluster.
 
-    ``timeout`` is what the agent had, from its container's start.
+    ``limit`` is the earliest of those that held for it.
     """
     ended = pod.agent.terminated
     result = _read(pod, ended)
-    verdict = next(_verdicts(pod, ended, result=result, gone=gone, timeout=timeout, repo=has_repository))
+    verdict = next(_verdicts(pod, ended, result=result, gone=gone, limit=limit, repo=has_repository))
     result_class, reason, message = verdict
+    by_limit = result_class is ResultClass.DEADLINE and not _within(ended, limit, tolerance=EARLY)
     return Outcome(
         result_class=result_class,
         reason=reason,
@@ -76,6 +84,7 @@ def classify(pod: Pod, *, gone: bool, timeout: timedelta, has_repository: bool, 
         exit_code=ended.exit_code if ended else None,
         ended_at=(ended.finished_at if ended else None) or now,
         result=result,
+        limit=limit.kind if by_limit else None,
     )
 
 
@@ -83,35 +92,39 @@ _Verdict: TypeAlias = tuple[ResultClass, str, str]
 
 
 def _verdicts(
-    pod: Pod, ended: Terminated | None, *, result: Result | None, gone: bool, timeout: timedelta, repo: bool
+    pod: Pod, ended: Terminated | None, *, result: Result | None, gone: bool, limit: Limit, repo: bool
 ) -> Iterator[_Verdict]:
     """Yield what each party says, the strongest first; the last one always says something."""
     by_itself = result is not None and result.result_class is not ResultClass.DISRUPTION
-    finished_in_time = by_itself and _within(ended, timeout=timeout)
+    finished_in_time = by_itself and _within(ended, limit)
     if pod.stop_class and not finished_in_time:
-        yield _stopped(pod.stop_class)
+        yield _stopped(pod.stop_class, limit)
     if _killed_for_memory(pod):
         yield ResultClass.OOM, AttemptReason.OOM_KILLED, "The container used more memory than its limit."
     if not by_itself:
         yield from _node_says(pod, ended, gone=gone)
     if pod.status.reason == AttemptReason.DEADLINE_EXCEEDED and not finished_in_time:
-        yield _stopped(ResultClass.DEADLINE if pod.started_at else AttemptReason.START_TIMEOUT)
+        never_began = limit.kind is LimitKind.START_TIMEOUT
+        yield _stopped(AttemptReason.START_TIMEOUT if never_began else ResultClass.DEADLINE, limit)
     if ended and result:
         yield _claimed(result, ended, repo=repo)
     yield _without_result(pod, ended)
 
 
-def _within(ended: Terminated | None, *, timeout: timedelta) -> bool:
-    """Whether the agent ended inside its time: such a result stands, however late it is seen."""
+def _within(ended: Terminated | None, limit: Limit, *, tolerance: timedelta = timedelta()) -> bool:
+    """Whether the agent ended before its limit: such a result stands, however late it is seen."""
     if not (ended and ended.started_at and ended.finished_at):
         return False
-    return ended.finished_at - ended.started_at < timeout
+    return ended.finished_at + tolerance < limit.at
 
 
-def _stopped(stop: str) -> _Verdict:
+def _stopped(stop: str, limit: Limit) -> _Verdict:
     match stop:
         case ResultClass.DEADLINE:
-            return ResultClass.DEADLINE, AttemptReason.DEADLINE_EXCEEDED, "Stopped at its timeoutSeconds."
+            # A Pod that lost its container's status has lost that it started, too.
+            of_pod = limit.kind in (LimitKind.START_TIMEOUT, LimitKind.TIMEOUT)
+            text = f"Stopped at {f'its {LimitKind.TIMEOUT}' if of_pod else limit.called}."
+            return ResultClass.DEADLINE, AttemptReason.DEADLINE_EXCEEDED, text
         case AttemptReason.START_TIMEOUT:
             text = "Its agent container did not start within startTimeoutSeconds."
             return ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.task_status import AgentTaskStatus
-from bernstein_operator.api.vocabulary import SETTLED_PHASES, ConditionType
+from bernstein_operator.api.vocabulary import SETTLED_PHASES, ConditionType, TaskReason
 from bernstein_operator.decisions.conditions import Wanted
 from bernstein_operator.decisions.escalation import in_words
 
@@ -17,3 +18,14 @@ def remarks(status: AgentTaskStatus) -> Iterator[Wanted]:
     climbed = status.escalation
     if climbed and status.phase not in SETTLED_PHASES:
         yield Wanted(ConditionType.ESCALATED, ConditionType.ESCALATED, f"Gets {in_words(climbed)}.")
+    yield from _exceeded(status)
+
+
+def _exceeded(status: AgentTaskStatus) -> Iterator[Wanted]:
+    """Yield that the task, or its last attempt, ran into a deadline."""
+    last = status.attempts[-1] if status.attempts else None
+    missed = status.deadline and status.deadline.missed_time
+    if not missed and not (last and last.result_class == ResultClass.DEADLINE):
+        return
+    text = "It could not start before its deadline." if missed else (last.message if last else "")
+    yield Wanted(ConditionType.DEADLINE_EXCEEDED, TaskReason.DEADLINE_EXCEEDED, text or "")

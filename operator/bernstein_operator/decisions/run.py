@@ -29,8 +29,9 @@ from bernstein_operator.api.vocabulary import (
 )
 from bernstein_operator.decisions.admission import configured_ceiling
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
-from bernstein_operator.decisions.plan import RunDecision
+from bernstein_operator.decisions.plan import RunDecision, earliest
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
+from bernstein_operator.decisions.run_deadline import has_passed, next_look, warned_at, warning
 from bernstein_operator.decisions.ttl import clear_at
 
 _MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
@@ -55,10 +56,11 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         return _invalid(snapshot, now=now)
     ceiling = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=snapshot.operator_limit)
     snapshot = _reopened(replace(snapshot, run=replace(run, status=heard(snapshot, now=now))))
-    create = _missing(run.spec, run.status) if not _closing(snapshot) else ()
-    verdict = _verdict(snapshot, run.spec, ceiling=ceiling, more=bool(create))
+    late = has_passed(run, now=now)
+    create = _missing(run.spec, run.status) if not (late or _closing(snapshot)) else ()
+    verdict = _verdict(snapshot, run.spec, ceiling=ceiling, more=bool(create), late=late)
     status = _status(snapshot, verdict, ceiling=ceiling, now=now)
-    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING)
+    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not late
     kept_until = clear_at(run.spec, status)
     expired = kept_until is not None and now >= kept_until and status.phase == run.status.phase
     return RunDecision(
@@ -69,7 +71,7 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         # Of a deleted task nothing is left that its row could be made of.
         clear=expired and not snapshot.ledger.owed and (snapshot.present > 0 or run.spec.ttl.delete_run),
         whole=run.spec.ttl.delete_run,
-        wake=None if expired else kept_until,
+        wake=None if expired else earliest((kept_until, *next_look(snapshot.run, now=now))),
     )
 
 
@@ -99,29 +101,53 @@ def _missing(spec: BernsteinRunSpec, status: BernsteinRunStatus) -> tuple[Inline
     return tuple(task for task in spec.tasks if task.name not in created)
 
 
-def _verdict(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, more: bool) -> _Verdict:
+def _verdict(
+    snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, more: bool, late: bool
+) -> _Verdict:
     stored = snapshot.run.status
     if stored.phase in ENDED_RUN_PHASES:
         return _Verdict(stored.phase, _said_before(stored))
     if snapshot.run.cancelled or snapshot.run.drained:
         return _closed_by_a_person(snapshot)
+    if late:
+        return _at_its_deadline(snapshot)
     over = not more and _is_over(snapshot)
     if over and not spec.open:
         return _ended(snapshot)
+    return _going_on(snapshot, spec, over=over, progress=_progress(snapshot, ceiling=ceiling, more=more))
+
+
+def _going_on(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, over: bool, progress: Standing) -> _Verdict:
     if spec.suspend:
         text = f"spec.suspend: nothing starts; agents that go on: {snapshot.live}."
         return _Verdict(RunPhase.PAUSED, Standing(RunReason.SUSPENDED, text))
     if over:
         text = "spec.open: none of its tasks can move, and it waits for further ones."
         return _Verdict(RunPhase.RUNNING, Standing(RunReason.OPEN, text))
-    started = bool(stored.start_time or snapshot.first_admitted or snapshot.live)
-    progress = _progress(snapshot, ceiling=ceiling, more=more)
+    started = bool(snapshot.run.status.start_time or snapshot.first_admitted or snapshot.live)
     return _Verdict(RunPhase.RUNNING if started else RunPhase.PENDING, progress)
 
 
 def _is_over(snapshot: RunSnapshot) -> bool:
+    return sum(snapshot.phases.values()) > 0 and _is_still(snapshot)
+
+
+def _is_still(snapshot: RunSnapshot) -> bool:
     moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck + snapshot.retrying
-    return sum(snapshot.phases.values()) > 0 and moving == 0 and snapshot.live == 0
+    return moving == 0 and snapshot.live == 0
+
+
+def _at_its_deadline(snapshot: RunSnapshot) -> _Verdict:
+    """Return where a run stands whose deadline is there: its agents are stopped, and then it has failed."""
+    reason = RunReason.DEADLINE_EXCEEDED
+    if not _is_still(snapshot):
+        text = f"spec.deadline passed: nothing starts; agents that are being stopped: {snapshot.live}."
+        return _Verdict(RunPhase.RUNNING, Standing(reason, text))
+    ended = _ended(snapshot)
+    if ended.phase is RunPhase.SUCCEEDED:
+        return ended
+    counts = ended.standing.message if sum(snapshot.phases.values()) else "it had no task."
+    return _Verdict(RunPhase.FAILED, Standing(reason, f"spec.deadline passed: {counts}"))
 
 
 def _ended(snapshot: RunSnapshot) -> _Verdict:
@@ -161,13 +187,16 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
     ended = verdict.phase in ENDED_RUN_PHASES
     suspend = snapshot.run.spec is not None and snapshot.run.spec.suspend
     resumed = find(stored.conditions, ConditionType.SUSPENDED) is not None and not suspend
+    warned = warned_at(snapshot.run, now=now)
     wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
+    wanted += warning(snapshot.run, phase=verdict.phase, warned=warned)
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
         "start_time": _started(snapshot, now=now),
         "completion_time": stored.completion_time or (now if ended else None),
         **sticky(snapshot, now=now),
+        "deadline_warned": warned,
         "concurrency": ConcurrencyStatus(configured=ceiling, effective=ceiling, live=snapshot.live),
         "tasks": _counts(snapshot),
         "abandonments": _abandonments(snapshot),

@@ -16,7 +16,7 @@ from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import AttemptReason, TaskPhase
 from bernstein_operator.decisions.attempt import open_attempt
-from bernstein_operator.decisions.deadline import limit_of, overdue_since
+from bernstein_operator.decisions.deadline import bounds_of, limits_of, overdue_since
 from bernstein_operator.decisions.plan import Action, DeletePod, StopPod
 
 RUN_GONE_GRACE: Final = timedelta(seconds=60)
@@ -44,43 +44,57 @@ def keep_limits(
 ) -> Ending:
     """Say what to do with the Pod of an attempt that goes on."""
     if pod.stop_class or pod.metadata.deletion_timestamp:
-        return _urge(pod, now=now)
-    limit = limit_of(pod, task, now=now)
+        return _urge(pod, _left_until(pod, snapshot), now=now)
+    limit = limits_of(bounds_of(status, task, snapshot.run), open_attempt(status), pod, now=now)[0]
     gone_at = snapshot.run_gone_since + RUN_GONE_GRACE if snapshot.run_gone_since else None
     if status.phase in _STOPS:
         return Ending((StopPod(pod, _STOPS[status.phase]),))
     if gone_at and now >= gone_at:
         return Ending((StopPod(pod, AttemptReason.RUN_GONE),))
-    if limit.started and now >= limit.at:
+    if pod.started_at and now >= limit.at:
         return Ending((StopPod(pod, ResultClass.DEADLINE),))
     return Ending(moments=(limit.at, gone_at))
+
+
+def left_text(pod: Pod) -> str:
+    """Return what is said of a Pod that should have ended and that a node still has."""
+    return f"Pod {pod.metadata.name} should have ended; node {pod.spec.node_name} is Ready and still has it."
 
 
 def clear_away(status: AgentTaskStatus, snapshot: TaskSnapshot, *, now: datetime) -> Ending:
     """Say how to end Pods that belong to no open attempt: late ones, and ones whose agent is done."""
     attempt = open_attempt(status)
     kept = attempt.pod_name if attempt else ""
-    strays = [one.pod for one in snapshot.sightings if one.live and one.pod.metadata.name != kept]
-    endings = [_end_stray(pod, now=now) for pod in strays]
+    strays = [one for one in snapshot.sightings if one.live and one.pod.metadata.name != kept]
+    endings = [_end_stray(one.pod, one.left_until, now=now) for one in strays]
     actions = tuple(action for ending in endings for action in ending.actions)
     return Ending(actions, tuple(moment for ending in endings for moment in ending.moments))
 
 
-def _urge(pod: Pod, *, now: datetime) -> Ending:
-    """Say what to do with a Pod that was told to end: nothing, until it has taken too long."""
+def _left_until(pod: Pod, snapshot: TaskSnapshot) -> datetime | None:
+    return next((one.left_until for one in snapshot.sightings if one.pod is pod), None)
+
+
+def _urge(pod: Pod, left_until: datetime | None, *, now: datetime) -> Ending:
+    """Say what to do with a Pod that was told to end: nothing, until it has taken too long.
+
+    Whoever removes it by force asks its node first: one that is Ready ends it yet, ``left_until`` then.
+    """
     deleting = pod.metadata.deletion_timestamp is not None
     if not pod.scheduled and not deleting:
         # No kubelet has it, so nobody would ever end it.
         return Ending((DeletePod(pod),))
     overdue = overdue_since(pod, now=now)
+    if overdue and left_until:
+        overdue = max(overdue, left_until)
     if overdue and now >= overdue:
         return Ending((DeletePod(pod, force=deleting),))
     return Ending(moments=(overdue,))
 
 
-def _end_stray(pod: Pod, *, now: datetime) -> Ending:
+def _end_stray(pod: Pod, left_until: datetime | None, *, now: datetime) -> Ending:
     if pod.stop_class or pod.metadata.deletion_timestamp:
-        return _urge(pod, now=now)
+        return _urge(pod, left_until, now=now)
     done = pod.agent.terminated
     if not done:
         return Ending((DeletePod(pod),))

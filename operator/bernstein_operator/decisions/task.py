@@ -1,8 +1,9 @@
 """What is to become of a task: the one place where its phase is decided.
 
 Read from top to bottom: an attempt that is over is closed, a cancel is obeyed, a task without an attempt
-waits or starts, an attempt that goes on is confirmed or stopped, and the conditions say so. Level-triggered:
-only what is there counts, never which event brought it, so a lost event or a restart changes nothing.
+waits or starts, an attempt that goes on is confirmed or stopped, limits that are near are told, and the
+conditions say so. Level-triggered: only what is there counts, never which event brought it, so a lost event
+or a restart changes nothing.
 """
 
 from datetime import datetime
@@ -32,6 +33,7 @@ from bernstein_operator.decisions.remarks import remarks
 from bernstein_operator.decisions.starting import waiting
 from bernstein_operator.decisions.stopping import clear_away
 from bernstein_operator.decisions.waiting import invalid_gate
+from bernstein_operator.decisions.warning import near_limits, watch
 
 
 def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
@@ -46,6 +48,7 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
     question = Question(snapshot, effective, now)
     course = obey(closed(Course(task.status), question), question)
     course = going_on(course, question) if open_attempt(course.status) else waiting(course, question)
+    course = watch(course, question)
     rest = clear_away(course.status, snapshot, now=now)
     wrong = illegal_move(task.status, course.status)
     if wrong:
@@ -84,7 +87,7 @@ def _with_conditions(course: Course, question: Question) -> AgentTaskStatus:
     if not standing:
         return status
     wanted = task_conditions(status.phase, standing, run_ended=_run_ended(question.snapshot))
-    wanted += remarks(status)
+    wanted += [*remarks(status), *near_limits(status, question)]
     return _stamped(status, wanted, stored, question)
 
 

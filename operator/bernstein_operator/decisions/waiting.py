@@ -15,6 +15,7 @@ from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, AdmittedReason
 from bernstein_operator.decisions.circuit import probes_from
 from bernstein_operator.decisions.dependencies import Verdict
+from bernstein_operator.decisions.stopping import left_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,10 @@ def _time_gates(snapshot: TaskSnapshot, status: AgentTaskStatus, *, now: datetim
     if at and now < at:
         text = f"The next attempt starts at {_moment(at)} or later."
         yield Gate(AdmittedReason.BACKING_OFF, text, at)
-    if any(sighting.live for sighting in snapshot.sightings):
-        yield Gate(AdmittedReason.BACKING_OFF, "The previous attempt's Pod has not ended yet.")
+    live = [sighting for sighting in snapshot.sightings if sighting.live]
+    if live:
+        left = " ".join(left_text(sighting.pod) for sighting in live if sighting.left_until)
+        yield Gate(AdmittedReason.BACKING_OFF, left or "The previous attempt's Pod has not ended yet.")
 
 
 def _profile_gates(snapshot: TaskSnapshot, effective: EffectiveTask) -> Iterator[Gate]:

@@ -9,6 +9,7 @@ import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Final
 
 from prometheus_client import (
@@ -20,6 +21,7 @@ from prometheus_client import (
     generate_latest,
 )
 
+from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
 
@@ -48,6 +50,11 @@ ATTEMPTS: Final = Counter(
     "bernstein_attempts",
     "Attempts that ended, by what they counted as.",
     ["result_class", "adapter"],
+    registry=REGISTRY,
+)
+DEADLINES: Final = Counter(
+    "bernstein_task_deadline_exceeded",
+    "Attempts stopped at a limit, and tasks whose deadline passed before they could start.",
     registry=REGISTRY,
 )
 RECONCILES: Final = Counter(
@@ -115,6 +122,10 @@ def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapte
     for attempt in after.status.attempts:
         if attempt.end_time and attempt.number not in ended:
             ATTEMPTS.labels(attempt.result_class or "", adapter).inc()
+            if attempt.result_class == ResultClass.DEADLINE:
+                DEADLINES.inc()
+    if _missed(after) and _missed(after) != _missed(before):
+        DEADLINES.inc()
     if after.status.phase == before.status.phase:
         return
     if after.status.phase in SETTLED_PHASES:
@@ -122,6 +133,10 @@ def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapte
     if after.status.phase is TaskPhase.ABANDONED:
         given_up = after.status.abandonment
         ABANDONMENTS.labels(given_up.reason if given_up else "other", _bounded(role), adapter).inc()
+
+
+def _missed(task: TaskObject) -> datetime | None:
+    return task.status.deadline.missed_time if task.status.deadline else None
 
 
 def set_tasks(phases: Iterable[TaskPhase]) -> None:

@@ -9,6 +9,8 @@ the owner off its Pods; the agents go on all the same, and hold their slots unti
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
 
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Sighting
@@ -59,7 +61,17 @@ class PodStore:
         if known and not known.gone and known.pod.metadata.version >= pod.metadata.version:
             return False
         self._tasks[pod.metadata.uid] = task_uid
-        sightings[pod.metadata.name] = Sighting(pod)
+        same = known is not None and known.pod.metadata.uid == pod.metadata.uid
+        sightings[pod.metadata.name] = Sighting(pod, left_until=known.left_until if known and same else None)
+        return True
+
+    def leave(self, pod: Pod, *, until: datetime) -> bool:
+        """Take note that a Pod's end is left to its node; returns whether the Pod is known."""
+        sightings = self._by_task.get(self.task_of(pod), {})
+        known = sightings.get(pod.metadata.name)
+        if not known or known.gone or known.pod.metadata.uid != pod.metadata.uid:
+            return False
+        sightings[pod.metadata.name] = replace(known, left_until=until)
         return True
 
     def bury(self, pod: Pod) -> bool:

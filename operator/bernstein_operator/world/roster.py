@@ -270,6 +270,6 @@ def task_roster_key(task: TaskObject) -> Key:
 def concerns_tasks(run: RunObject) -> tuple[object, ...]:
     """Return what of a run its tasks' decisions rest on."""
     spec = run.spec
-    told = spec and (spec.suspend, spec.task_defaults, spec.repository)
+    told = spec and (spec.suspend, spec.task_defaults, spec.repository, spec.deadline)
     asked = run.cancelled, run.drained, retry_of(run.status)
     return run.meta.uid, run.status.phase, asked, told

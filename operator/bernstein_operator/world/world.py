@@ -239,6 +239,12 @@ class World:
         if task_uid and self._pods.bury(pod):
             self._pod_changed(pod, task_uid)
 
+    def leave_to_node(self, pod: Pod, *, until: datetime) -> None:
+        """Leave a Pod that should have ended to its node for a while; that is told where its task waits."""
+        task_uid = self._pods.task_of(pod)
+        if self._pods.leave(pod, until=until):
+            self._pod_changed(pod, task_uid)
+
     def pods_missing_from(self, listed: Iterable[Pod], *, version: int) -> list[Pod]:
         """Return the Pods that a complete list of that version should hold and doesn't."""
         return self._pods.missing_from(listed, version=version)

@@ -44,6 +44,7 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
 ENDED: Final[Mapping[str, str]] = MappingProxyType(
     {
         TaskReason.RETRIES_EXHAUSTED: f"See what the attempts say. {_AGAIN}",
+        TaskReason.DEADLINE_EXCEEDED: "Give it a later spec.deadline, or its run {run}, and ask for a retry.",
         TaskReason.CONTRACT_BROKEN: f"Correct spec, image or credentials. {_AGAIN}",
         TaskReason.DISRUPTIONS_EXHAUSTED: f"See what takes the Pods away. {_AGAIN}",
         TaskPhase.SUCCEEDED: "",

@@ -161,7 +161,7 @@ def test_what_the_previous_attempt_found(
 
 def test_the_deadline_is_after_everything_that_the_pod_may_take() -> None:
     found = told(attempts=(attempt(1, intent_time=at(5)),), startTimeoutSeconds=100, timeoutSeconds=60)
-    assert found.deadline == at(5 + 100 + 60 + 100)
+    assert found.deadline == at(5 + 86_400 + 100 + 60 + 100), "gates, scheduling, start, work"
 
 
 def test_the_same_attempt_is_always_told_the_same() -> None:

@@ -268,3 +268,57 @@ def test_a_hold_says_until_when_and_a_circuit_what_fails() -> None:
         "CircuitOpened": "Tasks of this profile wait: the key is refused",
     }
     assert {one.type for one in notices} == {"Warning"}
+
+
+def warned(limit: str, *, attempt: int = 1) -> dict[str, Any]:
+    return {"attempt": attempt, "limit": limit, "time": at(5), "at": at(30)}
+
+
+NEAR = status(attempt(1), deadline={"warned": [warned("deadline"), warned("runDeadline")]})
+LATE_TASK = status(
+    phase="Failed", deadline={"missed_time": at(9)}, conditions=[condition("Failed", message="too late")]
+)
+
+
+@pytest.mark.parametrize(
+    ("of", "notes", "document"),
+    [
+        pytest.param(
+            NEAR,
+            [
+                "Attempt 1: deadline is over at 2026-01-01T12:00:30Z.",
+                "Attempt 1: runDeadline is over at 2026-01-01T12:00:30Z.",
+            ],
+            "task.deadline_warning",
+            id="two limits near at once",
+        ),
+        pytest.param(
+            status(deadline={"warned": [warned("deadline", attempt=0)]}),
+            ["Before the first attempt: deadline is over at 2026-01-01T12:00:30Z."],
+            "task.deadline_warning",
+            id="one near before the first attempt",
+        ),
+        pytest.param(LATE_TASK, ["too late"], "task.deadline_exceeded", id="passed while it waited"),
+        pytest.param(status(LATE), ["Attempt 1: m"], "task.deadline_exceeded", id="an attempt was stopped"),
+    ],
+)
+def test_a_deadline_is_told_under_the_documents_name(
+    of: AgentTaskStatus, notes: list[str], document: str
+) -> None:
+    told_of = [one for one in task_notices(task(status=of)) if one.reason.startswith("Deadline")]
+    bodies = [body(one) for one in told_of]
+    assert [one["note"] for one in bodies] == notes
+    assert {one["metadata"]["annotations"]["bernstein.run/event"] for one in bodies} == {document}
+    assert len({one["metadata"]["name"] for one in bodies}) == len(notes)
+
+
+def test_a_runs_deadline_is_told_when_it_is_near_and_when_it_is_there() -> None:
+    finished = {**condition("Finished", message="1 Failed."), "reason": "DeadlineExceeded"}
+    after = {
+        "phase": "Failed",
+        "deadlineWarned": stamp(5),
+        "completionTime": stamp(9),
+        "conditions": [finished],
+    }
+    found = told(run_notices(run(deadline=stamp(9), status=after)))
+    assert found == [("DeadlineExceeded", 9), ("DeadlineWarning", 5), ("RunFinished", 9)]

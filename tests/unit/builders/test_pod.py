@@ -11,6 +11,7 @@ from bernstein_operator.api.names import labels, pod_name, shorten
 from bernstein_operator.api.objects import ProfileObject, TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.builders.pod import INLINE_ENVELOPE_LIMIT, PodPlan, envelope_config_map, pod
+from bernstein_operator.decisions.deadline import bounds_of
 from tests.unit.objects import attempt, effective, name_of_pod, profile, status, task
 
 IMAGE = "registry.example.org/bernstein-agent:1"
@@ -28,6 +29,7 @@ def plan(
         task=subject,
         effective=effective(subject),
         attempt=subject.status.attempts[-1],
+        bounds=bounds_of(subject.status, effective(subject), None),
         profile=shape,
         envelope=envelope,
         agent_image=IMAGE,

@@ -28,13 +28,15 @@ CONFIG_MAPS = "/api/v1/namespaces/ns/configmaps"
 
 @dataclass
 class Cluster(Server):
-    """Objects by path; ``refusals`` are given to creations, by their path, before any is accepted.
+    """Objects by path; ``refusals`` are given to creations, by their path, before any is accepted,
+    and ``denials`` to whoever reads an object, by its path.
 
     ``holds`` and ``writer`` are the operator's own.
     """
 
     objects: dict[str, Raw] = field(default_factory=dict)
     refusals: dict[str, deque[tuple[int, Raw]]] = field(default_factory=dict)
+    denials: dict[str, tuple[int, Raw]] = field(default_factory=dict)
     version: int = 100
     holds: Holds = field(init=False)
     writer: Writer = field(init=False)
@@ -57,6 +59,8 @@ class Cluster(Server):
             case _ if path in (f"{ROOT}/agenttasks", CONFIG_MAPS):
                 items = [one for where, one in self.objects.items() if where.startswith(f"{path}/")]
                 return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": items}, {}
+            case "GET" if path in self.denials:
+                return *self.denials[path], {}
             case "DELETE":
                 return 200, self.objects.pop(path), {}
             case _:

@@ -10,10 +10,12 @@ import pytest
 from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
 from bernstein_operator.decisions.plan import DeletePod
+from bernstein_operator.kube.errors import UnavailableError
 from tests.unit.control.cluster import CONFIG_MAPS, PODS, ROOT, Cluster, operating
 from tests.unit.objects import RUN_UID, Raw, name_of_pod, owned_by, pod, raw_run, raw_task, running, task
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
+NODE = "/api/v1/nodes/node-1"
 POD = name_of_pod()
 QUOTA = "pods is forbidden: exceeded quota: q"
 
@@ -208,6 +210,47 @@ async def test_how_a_pod_without_a_node_is_removed(force: bool, grace: Raw) -> N
         await cluster.writer.act(task(), DeletePod(unscheduled, force=force))
     (asked,) = [one for one in cluster.asked if one.method == "DELETE"]
     assert asked.body == {"preconditions": {"uid": unscheduled.metadata.uid}, **grace}
+
+
+def node(ready: str | None) -> Raw:
+    conditions = [{"type": "DiskPressure", "status": "False"}]
+    return {"status": {"conditions": [*conditions, *([{"type": "Ready", "status": ready}] if ready else [])]}}
+
+
+@pytest.mark.parametrize(
+    ("found", "forced"),
+    [
+        pytest.param(node("True"), False, id="Ready"),
+        pytest.param(node("False"), True, id="not Ready"),
+        pytest.param(node("Unknown"), True, id="not heard of for a while"),
+        pytest.param(node(None), True, id="it has never said"),
+        pytest.param(None, True, id="missing"),
+        pytest.param((403, {"reason": "Forbidden"}), True, id="not to be read by the operator"),
+    ],
+)
+async def test_a_pod_is_removed_by_force_only_where_its_node_is_lost(found: Any, forced: bool) -> None:
+    ending = pod(phase="Running", agent=running(), deleted=30)
+    async with operating(plain_run(), plain_task()) as cluster:
+        if isinstance(found, tuple):
+            cluster.denials[NODE] = found
+        elif found:
+            cluster.objects[NODE] = found
+        cluster.objects[f"{PODS}/{POD}"] = msgspec.to_builtins(ending)
+        cluster.writer.world.seen(ending)
+        await cluster.writer.act(task(), DeletePod(ending, force=True))
+        [sighting] = cluster.writer.world.task_snapshot(("ns", "t"), refusal=None).sightings  # type: ignore[union-attr]
+    assert NODE in [one.path for one in cluster.asked]
+    assert any(one.method == "DELETE" for one in cluster.asked) is forced
+    assert (sighting.left_until is None) is forced
+
+
+async def test_a_node_that_can_not_be_asked_is_asked_again() -> None:
+    ending = pod(phase="Running", agent=running(), deleted=30)
+    async with operating(plain_run()) as cluster:
+        cluster.denials[NODE] = (503, {})
+        with pytest.raises(UnavailableError):
+            await cluster.writer.act(task(), DeletePod(ending, force=True))
+    assert not any(one.method == "DELETE" for one in cluster.asked)
 
 
 async def test_inline_tasks_that_were_made_are_remembered_though_others_could_not_be() -> None:

@@ -23,6 +23,7 @@ from tests.unit.objects import (
     COMMIT_B,
     at,
     attempt,
+    bounds,
     effective,
     name_of_pod,
     pod,
@@ -38,6 +39,7 @@ from tests.unit.objects import (
 NEW = status()
 SPEC = effective(startTimeoutSeconds=100, timeoutSeconds=60)
 PROFILE = profile(models=[{"name": "small"}, {"name": "big"}], memoryGrowth={"max": "4Gi"}).spec
+BOUNDS = bounds(startTimeoutSeconds=100, timeoutSeconds=60)
 
 
 def begun(before: AgentTaskStatus = NEW, *, now: float = 5) -> AgentTaskStatus:
@@ -125,7 +127,7 @@ def test_a_closed_attempt_tells_everything() -> None:
         message="fine",
     )
     seen = pod(phase="Succeeded", agent=terminated(0, start=3, end=9, message=message))
-    found = find_end(attempt(), Sighting(seen), effective=SPEC, has_repository=True, now=at(20))
+    found = find_end(attempt(), Sighting(seen), bounds=BOUNDS, has_repository=True, now=at(20))
     assert found
     closed = close(status(attempt()), found.outcome, found.pod)
     last = closed.attempts[-1]
@@ -151,7 +153,7 @@ def test_a_failed_attempt_keeps_its_fingerprint_and_how_long_the_provider_wants_
     def closed(number: int, **said_so: Any) -> Attempt:
         message = said(name_of_pod(number), attempt=number, **said_so)
         seen = pod(number, phase="Failed", agent=terminated(1, message=message))
-        found = find_end(attempt(number), Sighting(seen), effective=SPEC, has_repository=False, now=at(20))
+        found = find_end(attempt(number), Sighting(seen), bounds=BOUNDS, has_repository=False, now=at(20))
         assert found
         return close(status(attempt(number)), found.outcome, found.pod).attempts[-1]
 
@@ -164,7 +166,7 @@ def test_a_failed_attempt_keeps_its_fingerprint_and_how_long_the_provider_wants_
 
 def end(seen: Pod | None, *, gone: bool = False, now: float = 20, **known: Any) -> str | None:
     sighting = Sighting(seen, gone=gone) if seen else None
-    found = find_end(attempt(**known), sighting, effective=SPEC, has_repository=False, now=at(now))
+    found = find_end(attempt(**known), sighting, bounds=BOUNDS, has_repository=False, now=at(now))
     return f"{found.outcome.result_class} {found.outcome.reason}" if found else None
 
 
@@ -209,7 +211,7 @@ UNSCHEDULED = [
 
 def test_a_start_timeout_says_what_the_scheduler_said() -> None:
     seen = pod(node="", conditions=UNSCHEDULED)
-    found = find_end(attempt(), Sighting(seen), effective=SPEC, has_repository=False, now=at(100))
+    found = find_end(attempt(), Sighting(seen), bounds=BOUNDS, has_repository=False, now=at(100))
     assert found
     assert "Unschedulable: no node fits" in found.outcome.message
 

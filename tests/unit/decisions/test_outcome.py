@@ -1,16 +1,27 @@
 """How an attempt ended: who is asked first, and what an agent may say of itself."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.pod import Pod
+from bernstein_operator.decisions.deadline import limits_of
 from bernstein_operator.decisions.outcome import Outcome, classify
-from tests.unit.objects import COMMIT_A, COMMIT_B, T0, at, name_of_pod, pod, running, said, terminated
+from tests.unit.objects import (
+    COMMIT_A,
+    COMMIT_B,
+    T0,
+    at,
+    attempt,
+    bounds,
+    name_of_pod,
+    pod,
+    running,
+    said,
+    terminated,
+)
 
-TIMEOUT = timedelta(seconds=60)
 MINE = name_of_pod()
 DRAINED = [
     {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drain"}
@@ -18,7 +29,8 @@ DRAINED = [
 
 
 def outcome(seen: Pod, *, gone: bool = False, repo: bool = False) -> Outcome:
-    return classify(seen, gone=gone, timeout=TIMEOUT, has_repository=repo, now=at(100))
+    limit = limits_of(bounds(timeoutSeconds=60), attempt(), seen, now=at(100))[0]
+    return classify(seen, gone=gone, limit=limit, has_repository=repo, now=at(100))
 
 
 def ended(exit_code: int = 0, message: str = "", *, start: float = 1, end: float = 10, **more: Any) -> Pod:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.snapshot import Sighting
 from bernstein_operator.decisions.plan import Action, DeletePod, StopPod
 from bernstein_operator.decisions.stopping import clear_away, keep_limits
 from tests.unit.objects import at, attempt, effective, pod, running, snapshot, status, task, terminated
@@ -77,6 +78,27 @@ def test_a_pod_that_was_told_to_end_is_urged_once_it_is_lost(
 ) -> None:
     wanted = {None: (), "delete": (DeletePod(seen),), "force": (DeletePod(seen, force=True),)}
     assert on(now, seen) == wanted[action]
+
+
+@pytest.mark.parametrize(
+    ("now", "forced"),
+    [
+        pytest.param(169.999, False, id="left to its node"),
+        pytest.param(170, True, id="no longer"),
+    ],
+)
+@pytest.mark.parametrize("of_attempt", [True, False], ids=["the open attempt's Pod", "a stray"])
+def test_a_pod_that_its_node_may_end_yet_is_looked_at_again(
+    now: float, forced: bool, of_attempt: bool
+) -> None:
+    seen = live(deleted=80)
+    left = snapshot(task(), sightings=(Sighting(seen, left_until=at(170)),))
+    if of_attempt:
+        ending = keep_limits(status(attempt()), seen, left, SPEC, now=at(now))
+    else:
+        ending = clear_away(status(attempt(end_time=at(50))), left, now=at(now))
+    assert ending.actions == ((DeletePod(seen, force=True),) if forced else ())
+    assert forced or at(170) in ending.moments
 
 
 @pytest.mark.parametrize(

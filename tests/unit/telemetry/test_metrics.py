@@ -47,6 +47,30 @@ def test_each_attempt_is_counted_once_at_its_end(
     assert value("bernstein_attempts_total", labels) == had + more
 
 
+LATE = attempt(1, end_time=at(1), result_class="deadline")
+MISSED = {"missed_time": at(9)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        pytest.param(status(attempt(1)), status(LATE), 1, id="an attempt was stopped at a limit"),
+        pytest.param(status(LATE), status(LATE), 0, id="it was stopped before"),
+        pytest.param(status(attempt(1)), status(ENDED), 0, id="it ended otherwise"),
+        pytest.param(status(), status(deadline=MISSED), 1, id="a deadline passed while it waited"),
+        pytest.param(status(deadline=MISSED), status(deadline=MISSED), 0, id="it passed before"),
+        pytest.param(status(deadline=MISSED), status(), 0, id="a person's retry"),
+        pytest.param(
+            status(deadline=MISSED), status(deadline={"missed_time": at(99)}), 1, id="missed once more"
+        ),
+    ],
+)
+def test_each_deadline_is_counted_once(before: AgentTaskStatus, after: AgentTaskStatus, more: int) -> None:
+    had = value("bernstein_task_deadline_exceeded_total", {})
+    count(before, after)
+    assert value("bernstein_task_deadline_exceeded_total", {}) == had + more
+
+
 @pytest.mark.parametrize(
     ("before", "after", "more"),
     [

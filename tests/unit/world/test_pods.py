@@ -5,7 +5,7 @@ import pytest
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.snapshot import Sighting
 from bernstein_operator.world.pods import PodStore
-from tests.unit.objects import owned_by, pod, running
+from tests.unit.objects import at, owned_by, pod, running
 
 
 def store(*pods: Pod) -> PodStore:
@@ -105,3 +105,16 @@ def test_last_words_are_dropped_except_for_the_open_attempts() -> None:
 )
 def test_whose_pod_it_is(owner: list[dict[str, object]], uid: str) -> None:
     assert pod(owner=owner).task_uid == uid
+
+
+def test_that_a_pod_is_left_to_its_node_outlasts_news_of_it() -> None:
+    kept = store(pod(version=5))
+    assert kept.leave(pod(version=5), until=at(30))
+    kept.put(pod(version=6))
+    assert kept.of_task("t-uid") == (Sighting(pod(version=6), left_until=at(30)),)
+
+
+@pytest.mark.parametrize("present", [True, False], ids=["another of its name", "none"])
+def test_a_pod_that_is_not_there_is_left_to_nobody(present: bool) -> None:
+    kept = store(*[pod(version=5)] * present)
+    assert not kept.leave(pod(version=5, uid="another"), until=at(30))
