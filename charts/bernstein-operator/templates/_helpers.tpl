@@ -74,3 +74,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   resources: [events]
   verbs: [create]
 {{- end -}}
+
+{{/* The newest API version that the cluster has MutatingAdmissionPolicy in; empty where there is to be none. */}}
+{{- define "bernstein.actorPolicy" -}}
+{{- if and .Values.policies.actor (not .Values.watchNamespaces) -}}
+{{- if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" -}}
+admissionregistration.k8s.io/v1
+{{- else if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy" -}}
+admissionregistration.k8s.io/v1beta1
+{{- end -}}
+{{- end -}}
+{{- end -}}
