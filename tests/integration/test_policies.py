@@ -182,8 +182,8 @@ def seal(kube: Kube, name: str) -> object:
     return kube.patch("configmaps", name, {"immutable": True})
 
 
-def delete(kube: Kube, name: str) -> object:
-    return kube.delete("configmaps", name)
+def delete(kube: Kube, name: str) -> None:
+    kube.delete("configmaps", name)
 
 
 def store_again(kube: Kube, name: str) -> object:
@@ -242,7 +242,7 @@ def test_a_namespace_takes_its_ledger_with_it(cluster_kube: Kube) -> None:
     kube = cluster_kube.within("doomed")
     kube.create(bound(OPERATOR, "edit"))
     eventually(partial(_writes, kube.acting_as(OPERATOR), segment("ledger")), what="the operator's right")
-    assert refuses(lambda: kube.delete("configmaps", "ledger"))
+    assert refuses(partial(delete, kube, "ledger"))
     kube.delete("namespaces", "doomed")
     kube.wait_gone("namespaces", "doomed")
 
