@@ -37,16 +37,16 @@ Kubernetes' own role `view` is enough for what shows, `edit` for orders: the cha
 
 def page() -> str:
     """Return the whole page."""
-    own = (line for name, one in _commands(cli) for line in _command(name, one))
+    own = (line for name, one in commands(cli) for line in _command(name, one))
     return "\n".join((_HEAD, *_commons(), *own))
 
 
-def _commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+def commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
     """Yield every command with its words; of a group what is in it."""
     for name, command in group.commands.items():
         words = f"{before} {name}".strip()
         if isinstance(command, click.Group):
-            yield from _commands(command, words)
+            yield from commands(command, words)
         else:
             yield words, command
 
