@@ -1,6 +1,7 @@
 """`kubectl bernstein` about what is given up: what it writes, and what it reads out of ledgers.
 
-The ledgers are made by hand, as the operator makes them; what it tells the operator is read off the objects.
+The ledgers are made by hand, as the operator makes them. What it tells is read off the objects, and once, at
+the end, the operator acts on it.
 """
 
 import json
@@ -13,7 +14,10 @@ from bernstein_agent.contract import AbandonReason
 from tests.support.builders import hand_profile, make_run, make_task
 from tests.support.fixtures import Cluster
 from tests.support.kube import Kube, Manifest
+from tests.support.operator import OperatorProcess
 from tests.support.plugin import Plugin
+from tests.support.pods import fail, succeed, wait_pod
+from tests.support.tasks import wait_phase
 
 T0 = 1_767_268_800
 """2026-01-01T12:00:00Z"""
@@ -187,3 +191,32 @@ def test_why_tells_what_is_on_record(kube: Kube, plugin: Plugin) -> None:
 def test_kubectl_completes_the_reasons(plugin: Plugin) -> None:
     answer = plugin.kubectl_says("__complete", "bernstein", "abandon", "t", "")
     assert answer.out.splitlines()[:12] == [*AbandonReason]
+
+
+def test_what_it_tells_the_operator_acts(kube: Kube, plugin: Plugin, operator: OperatorProcess) -> None:
+    kube.create(hand_profile())
+    kube.create(make_run(max_agents=1, taskDefaults={"retry": {"limit": 0}}))
+    kube.create(make_task("a", priority=1))
+    kube.create(make_task("b", depends_on=["a"]))
+    kube.create(make_task("c", suspend=True))
+    fail(kube, wait_pod(kube, "a"))
+    wait_phase(kube, "a", "Failed")
+    wait_phase(kube, "b", "BlockedByFailure")
+    assert "kubectl bernstein retry a" in plugin("why", "b")
+
+    plugin("retry", "a")
+    succeed(kube, wait_pod(kube, "a", attempt=2))
+    wait_phase(kube, "a", "Succeeded")
+    wait_pod(kube, "b")
+
+    plugin("quarantine", "c", "looks odd")
+    wait_phase(kube, "c", "Quarantined")
+    assert "looks odd" in plugin("why", "c")
+    plugin("abandon", "c", "unsafe_change", "it", "drops a table")
+    wait_phase(kube, "c", "Abandoned")
+    found = plugin.json("why", "c")
+    assert (found["abandonment"]["reason"], found["abandonment"]["detail"]) == (
+        "unsafe_change",
+        "it drops a table",
+    )
+    assert [one["verb"] for one in found["requests"]] == ["quarantine", "abandon"]

@@ -13,8 +13,9 @@ import pytest
 from bernstein_operator.api.choices import CommandVerb
 from tests.support.builders import make_run, make_task
 from tests.support.chart import rendered
-from tests.support.fixtures import fresh_namespace
+from tests.support.fixtures import StartOperator, fresh_namespace
 from tests.support.kube import ApiError, Kube, Manifest, eventually
+from tests.support.tasks import wait_phase
 
 ACTOR = "bernstein.run/actor"
 RULED = "bernstein.test/ruled"
@@ -29,14 +30,19 @@ def namespace(cluster_kube: Kube) -> Iterator[str]:
     """One namespace for the module, with people in it, under the chart's rules."""
     with fresh_namespace(cluster_kube) as name:
         kube = cluster_kube.within(name)
-        kube.patch("namespaces", name, {"metadata": {"labels": {RULED: ""}}})
-        for user, role in ROLES.items():
-            kube.create(bound(user, role))
         installed = [kube.apply(narrowed(one))[0] for one in of_the_chart()]
-        eventually(partial(is_in_force, kube), what="the rules in force")
+        put_under_rules(kube)
         yield name
         for one in installed:
             kube.delete(kube.resource(f"{one['apiVersion']}/{one['kind']}").plural, one["metadata"]["name"])
+
+
+def put_under_rules(kube: Kube) -> None:
+    """Put people and the chart's rules into the namespace of ``kube``."""
+    kube.patch("namespaces", kube.namespace, {"metadata": {"labels": {RULED: ""}}})
+    for user, role in ROLES.items():
+        kube.create(bound(user, role))
+    eventually(partial(is_in_force, kube), what="the rules in force")
 
 
 def of_the_chart() -> list[Manifest]:
@@ -149,6 +155,21 @@ def test_the_actor_cannot_be_forged_by_way_of_the_status(kube: Kube) -> None:
     forged = {"metadata": {"annotations": {ACTOR: "bob"}}, "status": {"phase": "Failed"}}
     found = kube.patch("agenttasks", "by-status", forged, sub="status")
     assert (actor(found), found["status"]["phase"]) == (None, "Failed")
+
+
+def test_the_operator_puts_the_actor_on_record(
+    cluster_kube: Kube, namespace: str, start_operator: StartOperator
+) -> None:
+    with fresh_namespace(cluster_kube) as own:
+        kube = cluster_kube.within(own)
+        put_under_rules(kube)
+        start_operator(BERNSTEIN_WATCH_NAMESPACES=own, BERNSTEIN_LEASE_NAMESPACE=own)
+        kube.create(make_run())
+        kube.create(make_task())
+        kube.acting_as("alice").annotate("agenttasks", "t", abandon="other: no", actor="bob")
+        status = wait_phase(kube, "t", "Abandoned")["status"]
+    assert status["abandonment"]["actor"] == "alice"
+    assert [one["actor"] for one in status["requests"]] == ["alice"]
 
 
 def test_whoever_may_only_view_gives_no_command(kube: Kube) -> None:
