@@ -34,15 +34,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(segments: Iterable[Mapping[str, Any]], complain: Callable[[str], None]) -> tuple[Row, ...]:
-    """Return the rows of ConfigMaps, newest first; each that can't be read is told to ``complain``."""
-    found: dict[str, Row] = {}
+    """Return the rows of ConfigMaps, newest first; each that can't be read is told to ``complain``.
+
+    A task has one row in its namespace, however many segments hold it.
+    """
+    found: dict[tuple[str, str], Row] = {}
     for segment in segments:
+        meta = segment["metadata"]
         for uid, line in (segment.get("data") or {}).items():
             try:
-                found[uid] = _row(line)
+                found[meta["namespace"], uid] = _row(line)
             except (ValueError, OverflowError, OSError) as error:
-                name = segment["metadata"]["name"]
-                complain(f"row {uid} of configmap/{name} can't be read: {error}")
+                complain(f"row {uid} of configmap/{meta['name']} can't be read: {error}")
     return tuple(sorted(found.values(), key=_newest_first))
 
 

@@ -35,9 +35,10 @@ def line(**fields: Any) -> str:
     return json.dumps({name: value for name, value in whole.items() if value is not None}, sort_keys=True)
 
 
-def segment(*lines: str, name: str = "r-abandonments") -> dict[str, Any]:
-    """Return a ConfigMap of the ledger."""
-    return {"metadata": {"name": name}, "data": {f"{name}-{n}": one for n, one in enumerate(lines)}}
+def segment(*lines: str, name: str = "r-abandonments", namespace: str = "ns") -> dict[str, Any]:
+    """Return a ConfigMap of the ledger; the same name has the same tasks in it."""
+    metadata = {"name": name, "namespace": namespace}
+    return {"metadata": metadata, "data": {f"{name}-{n}": one for n, one in enumerate(lines)}}
 
 
 def rows(*lines: str) -> tuple[Row, ...]:
@@ -71,6 +72,14 @@ def test_a_row_that_cannot_be_read_is_told_and_hides_no_other(bad: str, words: s
     [complaint] = told
     assert complaint.startswith("row r-abandonments-0 of configmap/r-abandonments can't be read: ")
     assert words in complaint
+
+
+@pytest.mark.parametrize(
+    ("second", "count"),
+    [pytest.param("ns", 1, id="here"), pytest.param("other", 2, id="in another namespace")],
+)
+def test_a_task_has_one_row_in_its_namespace(second: str, count: int) -> None:
+    assert len(read([segment(line()), segment(line(), namespace=second)], print)) == count
 
 
 def test_a_later_versions_fields_are_passed_over() -> None:
