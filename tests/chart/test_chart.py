@@ -63,11 +63,13 @@ def test_roles_have_no_wildcard_and_no_secrets(render: Render, values: Path) -> 
     assert not words & {"*", "secrets"}
 
 
-def test_the_operator_deletes_pods_and_their_envelopes_and_nothing_else(render: Render) -> None:
+def test_the_operator_deletes_what_it_made_and_what_a_ttl_is_over_of_and_nothing_else(render: Render) -> None:
     [role] = [
         one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
     ]
     assert [rule["resources"] for rule in role["rules"] if "delete" in rule["verbs"]] == [
+        ["agenttasks"],
+        ["bernsteinruns"],
         ["pods"],
         ["configmaps"],
     ]

@@ -43,7 +43,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* What the operator may do, and nothing it never does: no Secrets, no wildcard, no deletion of runs or tasks. */}}
+{{/* What the operator may do, and nothing it never does: no Secrets, no wildcard. */}}
 {{- define "bernstein.rules" -}}
 - apiGroups: [bernstein.run]
   resources: [bernsteinruns, agenttasks, agentprofiles]

@@ -88,10 +88,9 @@ def _attempt_lines(scene: Scene, task: TaskObject) -> Iterator[Line]:
     status, effective = task.status, scene.effective(task)
     if not status.attempts:
         return
-    policy = effective.retry if effective else None
-    retries = f"{status.retries}{f' of {policy.limit}' if policy else ''}"
-    lost = f"{status.disruptions}{f' of {policy.disruption_limit}' if policy else ''}"
-    yield from (Line(""), Line(f"Attempts (retries used: {retries}; lost Pods: {lost}):"))
+    used = f"retries used: {status.retries}{f' of {effective.retry.limit}' if effective else ''}"
+    lost = f"lost Pods: {status.disruptions}{f' of {effective.retry.disruption_limit}' if effective else ''}"
+    yield from (Line(""), Line(f"Attempts ({used}; {lost}):"))
     yield from (Line(_attempt_text(one), 1) for one in status.attempts)
 
 
