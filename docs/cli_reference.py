@@ -27,8 +27,9 @@ kubectl bernstein status
 ```
 
 Any failure is one line on stderr and exit code 1. In a pipe a table's row is one line without colour. An
-order (`cancel`, `pause`, `resume`) may be repeated: it then changes nothing and says so. RUN and TASK are
-names of objects; TASK may also be the name that `dependsOn` uses, where only one run has it.
+order (`cancel`, `pause`, `drain` and so on) may be repeated: it then changes nothing and says so; only
+`retry` is new each time. What orders do is in [commands](../concepts/commands.md). RUN and TASK are names of
+objects; TASK may also be the name that `dependsOn` uses, where only one run has it.
 
 Kubernetes' own role `view` is enough for what shows, `edit` for orders: the chart adds its kinds to both.
 """
@@ -36,7 +37,18 @@ Kubernetes' own role `view` is enough for what shows, `edit` for orders: the cha
 
 def page() -> str:
     """Return the whole page."""
-    return "\n".join((_HEAD, *_commons(), *(line for one in cli.commands.values() for line in _command(one))))
+    own = (line for name, one in commands(cli) for line in _command(name, one))
+    return "\n".join((_HEAD, *_commons(), *own))
+
+
+def commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command with its words; of a group what is in it."""
+    for name, command in group.commands.items():
+        words = f"{before} {name}".strip()
+        if isinstance(command, click.Group):
+            yield from commands(command, words)
+        else:
+            yield words, command
 
 
 def _commons() -> Iterator[str]:
@@ -45,10 +57,10 @@ def _commons() -> Iterator[str]:
     yield from _table(one for one in _options(cli) if one.name in COMMON)
 
 
-def _command(command: click.Command) -> Iterator[str]:
-    context = click.Context(command, info_name=f"{PROGRAM} {command.name}")
+def _command(name: str, command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=f"{PROGRAM} {name}")
     usage = (" ".join(piece.split()) for piece in command.collect_usage_pieces(context))
-    yield f"## {command.name}\n"
+    yield f"## {name}\n"
     yield f"```\n{context.command_path} {' '.join(usage)}\n```\n"
     for paragraph in (command.help or "").split("\n\n"):
         yield f"{' '.join(paragraph.split())}\n"

@@ -6,10 +6,12 @@ from typing import Final
 
 import click
 
+from bernstein_agent.contract import AbandonReason
 from bernstein_operator import __version__
-from bernstein_operator.api.objects import RunObject
+from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.pod import AGENT_CONTAINER, RUNNER_CONTAINER
 from kubectl_bernstein import clock, orders
+from kubectl_bernstein.abandonments import abandonments
 from kubectl_bernstein.cluster import Cluster
 from kubectl_bernstein.completion import SHELLS, VARIABLE, script
 from kubectl_bernstein.errors import CommandError
@@ -24,6 +26,7 @@ from kubectl_bernstein.views.tree import tree_view
 from kubectl_bernstein.views.why import why_view
 
 PROGRAM: Final = "kubectl bernstein"
+REASONS: Final = tuple(map(str, AbandonReason))
 CONTAINERS: Final = (AGENT_CONTAINER, RUNNER_CONTAINER)
 _INTERRUPTED: Final = 130
 
@@ -131,6 +134,64 @@ def cancel(target: str) -> None:
 
 
 @cli.command()
+@click.argument("task")
+@click.argument("reason", type=click.Choice(REASONS, case_sensitive=False))
+@click.argument("detail", nargs=-1)
+@common
+def abandon(task: str, reason: str, detail: tuple[str, ...]) -> None:
+    """Give TASK up, for good.
+
+    Its agent is stopped, what depends on it is blocked, and a row of the ledger says who gave it up and why.
+    The more precise the reason, the more its counts tell; DETAIL is free text.
+    """
+    cluster = Session.current().cluster()
+    found = find_task(cluster.scene(), task)
+    _carry_out(cluster, orders.abandon(found, AbandonReason(reason), " ".join(detail).strip()))
+
+
+@cli.command()
+@click.argument("task")
+@click.argument("why", nargs=-1, required=True)
+@common
+def quarantine(task: str, why: tuple[str, ...]) -> None:
+    """Let TASK not go on before somebody has looked.
+
+    Its agent is stopped, and what depends on it waits. It is left by retry, cancel or abandon; WHY is for
+    whoever looks.
+    """
+    cluster = Session.current().cluster()
+    _carry_out(cluster, orders.quarantine(find_task(cluster.scene(), task), " ".join(why).strip()))
+
+
+@cli.command()
+@click.argument("target", metavar="RUN|TASK")
+@common
+def retry(target: str) -> None:
+    """Give a task that failed or is in quarantine a fresh start.
+
+    Its counters begin anew, its attempts go on counting. Of a run that holds for each such task, and a Failed
+    one is reopened. A blocked task is looked at again.
+    """
+    cluster = Session.current().cluster()
+    scene = cluster.scene()
+    found = find_target(scene, target)
+    run = scene.run_of(found) if isinstance(found, TaskObject) else found
+    _carry_out(cluster, orders.retry(found, run, now=clock.now()))
+
+
+@cli.command()
+@click.argument("run")
+@common
+def drain(run: str) -> None:
+    """Let the live agents of RUN finish and end it.
+
+    Nothing new starts; once nothing is live, the run is Cancelled.
+    """
+    cluster = Session.current().cluster()
+    _carry_out(cluster, orders.drain(_run(cluster, run)))
+
+
+@cli.command()
 @click.argument("run")
 @common
 def pause(run: str) -> None:
@@ -160,6 +221,9 @@ def completion(shell: str) -> None:
     asks the program kubectl_complete-bernstein, which is installed beside this one.
     """
     click.echo(script(cli, shell))
+
+
+cli.add_command(abandonments)
 
 
 def _run(cluster: Cluster, word: str) -> RunObject:

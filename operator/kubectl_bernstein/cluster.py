@@ -6,8 +6,9 @@ line: the API server's own words where it has answered.
 
 import json
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from kubernetes.config.config_exception import ConfigException
 from bernstein_operator import __version__
 from bernstein_operator.api import kinds
 from bernstein_operator.api.kinds import Kind
-from bernstein_operator.api.names import GROUP, VERSION
+from bernstein_operator.api.names import GROUP, LABEL_LEDGER, VERSION, shorten
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from kubectl_bernstein.errors import CommandError
 from kubectl_bernstein.naming import kind_of
@@ -29,6 +30,8 @@ from kubectl_bernstein.scene import Scene
 
 _PROGRAM: Final = "kubectl-bernstein"
 _PAGE: Final = 500
+_LEDGER_PAGE: Final = 10
+"""A ConfigMap of the ledger may have a megabyte."""
 _TIMEOUT: Final = (10, 60)
 """Seconds to connect, and to wait for an answer."""
 
@@ -58,6 +61,23 @@ class Cluster:
             profiles=map(ProfileObject.parse, self._list(kinds.PROFILE, everywhere=everywhere)),
         )
 
+    def ledger(self, *, everywhere: bool = False, run: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the ConfigMaps of the ledger, with ``run`` those that may have rows of runs of that name."""
+        api = client.CoreV1Api(self._api)
+        listed = (
+            api.list_config_map_for_all_namespaces
+            if everywhere
+            else partial(api.list_namespaced_config_map, self.namespace)
+        )
+        selector = f"{LABEL_LEDGER}={shorten(run)}" if run else LABEL_LEDGER
+
+        def fetch(**page: object) -> dict[str, Any]:
+            answer = listed(label_selector=selector, _preload_content=False, **page)
+            found: dict[str, Any] = json.loads(answer.data)
+            return found
+
+        yield from _paged(fetch, size=_LEDGER_PAGE)
+
     def carry_out(self, order: Order) -> None:
         """Write what an order says, if it says anything new."""
         if order.patch is None:
@@ -84,19 +104,24 @@ class Cluster:
 
     def _list(self, kind: Kind, *, everywhere: bool) -> Iterator[dict[str, Any]]:
         api, where = client.CustomObjectsApi(self._api), (GROUP, VERSION)
-        after = None
-        while True:
-            given = {"limit": _PAGE, "_continue": after, "_request_timeout": _TIMEOUT}
-            with _told():
-                found = (
-                    api.list_cluster_custom_object(*where, kind.plural, **given)
-                    if everywhere
-                    else api.list_namespaced_custom_object(*where, self.namespace, kind.plural, **given)
-                )
-            yield from found["items"]
-            after = found["metadata"].get("continue")
-            if not after:
-                return
+        return _paged(
+            partial(api.list_cluster_custom_object, *where, kind.plural)
+            if everywhere
+            else partial(api.list_namespaced_custom_object, *where, self.namespace, kind.plural),
+            size=_PAGE,
+        )
+
+
+def _paged(fetch: Callable[..., dict[str, Any]], *, size: int) -> Iterator[dict[str, Any]]:
+    """Yield the items of a list that is asked for page by page."""
+    after = None
+    while True:
+        with _told():
+            found = fetch(limit=size, _continue=after, _request_timeout=_TIMEOUT)
+        yield from found["items"]
+        after = found["metadata"].get("continue")
+        if not after:
+            return
 
 
 def _namespace(kubeconfig: str | None, context: str | None) -> str:

@@ -37,6 +37,11 @@ def find_run(scene: Scene, word: str) -> RunObject:
     return found[0]
 
 
+def name_of_run(word: str) -> str:
+    """Return the name in ``word``, whether or not there is such a run any more."""
+    return _bare(word, kinds.RUN)
+
+
 def find_task(scene: Scene, word: str) -> TaskObject:
     """Return the task that ``word`` names, by its object's name or by its own; CommandError else."""
     found = list(_tasks(scene, _bare(word, kinds.TASK)))

@@ -15,7 +15,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from bernstein_operator.api.vocabulary import TaskPhase
-from kubectl_bernstein.views.view import Forest, Node, Prose, Table, View
+from kubectl_bernstein.views.view import Forest, Node, Prose, Rows, Table, View
 
 _PIPE_WIDTH: Final = 10_000
 _INDENT: Final = 2
@@ -24,6 +24,7 @@ _STYLES: Final[Mapping[str, str]] = {
     TaskPhase.SUCCEEDED: "green",
     TaskPhase.FAILED: "red",
     TaskPhase.ABANDONED: "red",
+    TaskPhase.QUARANTINED: "yellow",
     TaskPhase.BLOCKED_BY_FAILURE: "magenta",
     TaskPhase.BLOCKED_BY_ABANDON: "magenta",
     TaskPhase.CANCELLED: "dim",
@@ -35,6 +36,9 @@ def show(view: View, *, as_json: bool, out: TextIO) -> None:
     """Write ``view`` to ``out``."""
     if as_json:
         out.write(json.dumps(view.data, indent=2, ensure_ascii=False) + "\n")
+        return
+    if isinstance(view.shown, Rows) and view.shown.rows:
+        out.writelines(f"{_tabbed(row)}\n" for row in view.shown.rows)
         return
     console = Console(file=out, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
@@ -48,14 +52,19 @@ def show(view: View, *, as_json: bool, out: TextIO) -> None:
 
 def _parts(view: View) -> list[RenderableType]:
     match view.shown:
-        case Table(rows=()) as table:
-            return [table.empty]
+        case Table(rows=()) | Rows() as rows:
+            return [rows.empty]
         case Table() as table:
             return [_table(table)]
         case Forest() as forest:
             return [_forest(forest)]
         case Prose(lines):
             return [Padding(Text(line.text), (0, 0, 0, line.indent * _INDENT)) for line in lines]
+
+
+def _tabbed(row: tuple[str, ...]) -> str:
+    """Return a row as one line: a cell's own line breaks and tabs become blanks."""
+    return "\t".join(" ".join(cell.split()) for cell in row)
 
 
 def _table(table: Table) -> RichTable:

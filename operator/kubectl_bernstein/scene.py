@@ -53,6 +53,12 @@ class Scene:
         """Return the scene without the tasks of other runs."""
         return replace(self, tasks=self.tasks_of(run.meta.key))
 
+    def of_runs_named(self, name: str) -> "Scene":
+        """Return the scene without the tasks of runs that are called otherwise."""
+        return replace(
+            self, tasks=tuple(task for task in self.tasks if task.run_key and task.run_key[1] == name)
+        )
+
     def holders(self, run: Key) -> tuple[TaskObject, ...]:
         """Return the tasks of a run that hold a slot."""
         return tuple(task for task in self.tasks_of(run) if open_attempt(task.status))

@@ -52,7 +52,8 @@ def test_helm_finds_nothing_to_complain_of(values: Path) -> None:
 @each_fixture
 def test_every_namespaced_object_says_where_it_belongs(render: Render, values: Path) -> None:
     cluster_wide = {"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}
-    assert all((kind in cluster_wide) == (place is None) for kind, place in names(render(values=values)))
+    for kind, place in names(render(values=values, serves=["v1"])):
+        assert (kind in cluster_wide or "AdmissionPolicy" in kind) == (place is None)
 
 
 @each_fixture
@@ -71,11 +72,13 @@ def test_nodes_are_read_where_the_operator_watches_the_whole_cluster(render: Ren
         assert verbs.get("nodes") == (["get"] if everywhere else None)
 
 
-def test_the_operator_deletes_pods_and_their_envelopes_and_nothing_else(render: Render) -> None:
+def test_the_operator_deletes_what_it_made_and_what_a_ttl_is_over_of_and_nothing_else(render: Render) -> None:
     [role] = [
         one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
     ]
     assert [rule["resources"] for rule in role["rules"] if "delete" in rule["verbs"]] == [
+        ["agenttasks"],
+        ["bernsteinruns"],
         ["pods"],
         ["configmaps"],
     ]
@@ -113,8 +116,8 @@ def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> No
 
 
 def test_watched_namespaces_bound_what_the_operator_may_do(render: Render) -> None:
-    manifests = render(values=CHART / "ci" / "namespaced-values.yaml")
-    assert not of_kind(manifests, "ClusterRole", "ClusterRoleBinding")
+    manifests = render(values=CHART / "ci" / "namespaced-values.yaml", serves=["v1"])
+    assert {kind for kind, place in names(manifests) if not place} == {"CustomResourceDefinition"}
     apart_from_the_lease = [one for one in manifests if not one["metadata"]["name"].endswith("-lease")]
     places = names(of_kind(apart_from_the_lease, "Role", "RoleBinding", "AgentProfile"))
     assert places == {

@@ -59,6 +59,8 @@ class Plugin:
                 "PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}",
                 "HOME": str(self.home),
                 "KUBECONFIG": str(self.kubeconfig),
+                # The checkout under test may be another one than the installed.
+                "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
             },
             stdin=subprocess.DEVNULL,
             capture_output=True,

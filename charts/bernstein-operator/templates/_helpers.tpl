@@ -43,7 +43,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* What the operator may do, and nothing it never does: no Secrets, no wildcard, no deletion of runs or tasks. */}}
+{{/* What the operator may do, and nothing it never does: no Secrets, no wildcard. */}}
 {{- define "bernstein.rules" -}}
 - apiGroups: [bernstein.run]
   resources: [bernsteinruns, agenttasks, agentprofiles]
@@ -74,4 +74,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
+{{- end -}}
+
+{{/* The newest API version that the cluster has MutatingAdmissionPolicy in; empty where there is to be none. */}}
+{{- define "bernstein.actorPolicy" -}}
+{{- if and .Values.policies.actor (not .Values.watchNamespaces) -}}
+{{- if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" -}}
+admissionregistration.k8s.io/v1
+{{- else if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy" -}}
+admissionregistration.k8s.io/v1beta1
+{{- end -}}
+{{- end -}}
 {{- end -}}

@@ -61,7 +61,7 @@ def closed(course: Course, question: Question) -> Course:
         return course
     outcome = weighed(end, attempt, effects=question.effective.effects)
     status = close(course.status, outcome, end.pod)
-    beaten = question.cancelled and outcome.result_class is ResultClass.DEADLINE
+    beaten = question.cancelled and end.outcome.result_class is ResultClass.DEADLINE
     if beaten or status.phase in SETTLED_PHASES:
         # A cancel that was seen before the deadline's end was is obeyed in its stead.
         return replace(course, status=status)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bernstein_operator.api.conditions import find
+from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.api.vocabulary import (
@@ -31,6 +32,8 @@ _NOT_SEEN: Final = "NotSeen"
 _ONLY_THE_OPERATOR_KNOWS: Final = frozenset(
     {
         AdmittedReason.BACKING_OFF,
+        AdmittedReason.PROVIDER_HOLD,
+        AdmittedReason.CIRCUIT_OPEN,
         AdmittedReason.QUOTA_EXCEEDED,
         AdmittedReason.POD_FORBIDDEN,
         AdmittedReason.PERMISSION_MISSING,
@@ -130,8 +133,16 @@ def _running(scene: Scene, task: TaskObject, attempt: Attempt | None) -> Point:
     text = f"Attempt {attempt.number} has run since {moment(attempt.start_time)}{where}."
     if effective:
         until = attempt.start_time + timedelta(seconds=effective.timeout_seconds)
-        text = f"{text} It is stopped at {moment(until)}."
+        text = f"{text} It is stopped at {moment(min((until, *_deadlines(scene, task, effective))))}."
     return point(scene, task, TaskPhase.RUNNING, text, RUNNING)
+
+
+def _deadlines(scene: Scene, task: TaskObject, effective: EffectiveTask) -> Iterator[datetime]:
+    """Yield the moments that end an attempt whatever its own timeout is."""
+    run, granted = scene.run_of(task), task.status.deadline
+    own = (granted.effective if granted else None) or effective.deadline
+    of_run = run.spec.deadline if run and run.spec else None
+    yield from (one for one in (own, of_run) if one)
 
 
 # --- a task that has ended, or can't start ----------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Final
 
 from bernstein_operator.api.vocabulary import AdmittedReason, BlockCause, RunReason, TaskPhase, TaskReason
 
+_RETRY: Final = "kubectl bernstein retry {task}"
 _AGAIN: Final = "While the run goes on, a new AgentTask with spec.name {name} can take its place."
 _RETRIED: Final = "The operator tries again by itself."
 
@@ -34,7 +35,16 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
         AdmittedReason.POD_NAME_CONFLICT: f"Delete or rename the Pod that isn't this task's. {_RETRIED}",
         AdmittedReason.RUN_NOT_FOUND: "It starts once there is a BernsteinRun {run}.",
         AdmittedReason.PROFILE_NOT_FOUND: "It starts once there is a valid AgentProfile {profile}.",
-        AdmittedReason.RUN_ENDED: "Nothing: ends are final. Make a new run.",
+        AdmittedReason.RUN_ENDED: (
+            "If the run has failed: kubectl bernstein retry run/{run}. Other ends are final: make a new run."
+        ),
+        AdmittedReason.PROVIDER_HOLD: (
+            "It starts by itself when that is over: kubectl describe agentprofile/{profile}"
+        ),
+        AdmittedReason.CIRCUIT_OPEN: (
+            "Correct the AgentProfile {profile} or what its provider refuses. One task at a time tries it"
+            " by itself; the others start once that comes to a better end."
+        ),
         AdmittedReason.INVALID_SPEC: "Correct what is named: kubectl edit agenttask/{task}",
         AdmittedReason.INVALID_GRAPH: "Change dependsOn of one of them, or cancel one.",
         AdmittedReason.POD_WAITING: "kubectl describe pod {pod}",
@@ -43,14 +53,19 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
 
 ENDED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        TaskReason.RETRIES_EXHAUSTED: f"See what the attempts say. {_AGAIN}",
-        TaskReason.DEADLINE_EXCEEDED: "Give it a later spec.deadline, or its run {run}, and ask for a retry.",
-        TaskReason.CONTRACT_BROKEN: f"Correct spec, image or credentials. {_AGAIN}",
-        TaskReason.DISRUPTIONS_EXHAUSTED: f"See what takes the Pods away. {_AGAIN}",
+        TaskReason.RETRIES_EXHAUSTED: f"See what the attempts say. Then: {_RETRY}",
+        TaskReason.SAME_FAILURE: f"Change what fails in the same way each time. Then: {_RETRY}",
+        TaskReason.CONTRACT_BROKEN: f"Correct spec, image or credentials. Then: {_RETRY}",
+        TaskReason.DISRUPTIONS_EXHAUSTED: f"See what takes the Pods away. Then: {_RETRY}",
+        TaskReason.DEADLINE_EXCEEDED: f"Give it a later deadline. Then: {_RETRY}",
+        TaskReason.DRAINED: "Nothing: a drain is for good. Make a new run.",
+        TaskReason.QUARANTINED: (
+            f"See what it has done. Then: {_RETRY}, or cancel or abandon it in the same way."
+        ),
         TaskPhase.SUCCEEDED: "",
         TaskPhase.CANCELLED: f"Nothing: a cancel is for good. {_AGAIN}",
-        TaskPhase.ABANDONED: f"See what the agent says. {_AGAIN}",
-        TaskPhase.FAILED: _AGAIN,
+        TaskPhase.ABANDONED: f"Nothing: an abandonment is for good. {_AGAIN}",
+        TaskPhase.FAILED: _RETRY,
     }
 )
 
@@ -59,6 +74,8 @@ BLOCKED: Final[Mapping[BlockCause, str]] = MappingProxyType(
         **dict.fromkeys(
             BlockCause, "While the run goes on, a new AgentTask with spec.name {root} lets it wait for that."
         ),
+        BlockCause.FAILED: "kubectl bernstein retry {root}",
+        BlockCause.QUARANTINED: "See what {root} has done. Then: kubectl bernstein retry {root}",
         BlockCause.MISSING: "Make the AgentTask that is called {root}, or correct dependsOn.",
         BlockCause.INVALID: "Correct {root}.",
     }
@@ -73,7 +90,7 @@ RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
         RunReason.CEILING_ZERO: "Raise concurrency.maxAgents of the run, or the operator's own limit.",
         RunReason.SUSPENDED: "kubectl bernstein resume {run}",
         RunReason.INVALID_SPEC: "Correct what is named: kubectl edit bernsteinrun/{run}",
-        RunReason.DRAINING: "Nothing: a cancel is for good.",
+        RunReason.DRAINING: "Nothing: a cancel or drain is for good.",
     }
 )
 """Reasons of a run that keep its tasks from starting."""

@@ -23,6 +23,9 @@ def run_points(scene: Scene, task: TaskObject) -> Iterator[Point]:
         yield _of_run(scene, task, RunReason.INVALID_SPEC, text)
     elif run.cancelled:
         yield _of_run(scene, task, RunReason.DRAINING, "The run is being cancelled, and this task with it.")
+    elif run.drained:
+        text = "The run is being drained: nothing new starts, and this task is cancelled."
+        yield _of_run(scene, task, RunReason.DRAINING, text)
     elif run.spec and run.spec.suspend:
         yield _of_run(scene, task, RunReason.SUSPENDED, "The run is paused: nothing new starts.")
 

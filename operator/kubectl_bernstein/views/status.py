@@ -18,6 +18,7 @@ _TOLD: Final = (
     ("blocked_by_failure", "blocked"),
     ("blocked_by_abandon", "blocked by an abandoned one"),
     ("abandoned", "abandoned"),
+    ("quarantined", "in quarantine"),
     ("cancelled", "cancelled"),
 )
 

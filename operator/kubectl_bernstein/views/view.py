@@ -1,4 +1,4 @@
-"""What a command has to show, before anybody decides how: as JSON, and as one of four shapes for people."""
+"""What a command has to show, before anybody decides how: as JSON, and as one of five shapes for people."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,14 @@ class Table:
     """Rows under heads; ``empty`` is said where there is no row."""
 
     heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    empty: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows for cut and awk, a tab between two cells; ``empty`` is said where there is no row."""
+
     rows: tuple[tuple[str, ...], ...]
     empty: str
 
@@ -53,4 +61,4 @@ class View:
     """What a command shows: ``data`` as JSON, ``shown`` to people."""
 
     data: Json
-    shown: Table | Forest | Prose
+    shown: Table | Rows | Forest | Prose

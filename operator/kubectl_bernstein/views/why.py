@@ -8,6 +8,7 @@ from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.task_status import Attempt
 from kubectl_bernstein.answers.point import Point
 from kubectl_bernstein.answers.points import points
+from kubectl_bernstein.answers.record import record, record_data
 from kubectl_bernstein.answers.way import Obstacle, in_the_way
 from kubectl_bernstein.naming import reference
 from kubectl_bernstein.scene import Scene
@@ -39,10 +40,11 @@ def why_view(scene: Scene, task: TaskObject, *, now: datetime) -> View:
         "because": [_point_data(one) for one in found],
         "inTheWay": [_obstacle_data(one) for one in obstacles],
         "attempts": [_attempt_data(one) for one in task.status.attempts],
+        **record_data(task),
     }
     title = Line(f"{reference(task)} ({task.name} of run {run}): {_standing(task, found)}")
-    lines = (title, *_point_lines(found, 1), *_way_lines(obstacles), *_attempt_lines(scene, task))
-    return View(data, Prose(lines))
+    ways = (*_way_lines(obstacles), *_attempt_lines(scene, task), *_record_lines(task))
+    return View(data, Prose((title, *_point_lines(found, 1), *ways)))
 
 
 # --- for people -------------------------------------------------------------------------------------------
@@ -90,6 +92,12 @@ def _attempt_lines(scene: Scene, task: TaskObject) -> Iterator[Line]:
     lost = f"lost Pods: {status.disruptions}{f' of {effective.retry.disruption_limit}' if effective else ''}"
     yield from (Line(""), Line(f"Attempts ({used}; {lost}):"))
     yield from (Line(_attempt_text(one), 1) for one in status.attempts)
+
+
+def _record_lines(task: TaskObject) -> Iterator[Line]:
+    lines = tuple(record(task))
+    if lines:
+        yield from (Line(""), Line("On record:"), *(Line(line, 1) for line in lines))
 
 
 def _attempt_text(attempt: Attempt) -> str:

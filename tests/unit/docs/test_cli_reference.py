@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from docs.cli_reference import PAGE, page
+from docs.cli_reference import PAGE, commands, page
 from kubectl_bernstein.answers import remedies
 from kubectl_bernstein.cli import cli
 from tests.support.documents import ROOT, documents
@@ -18,7 +18,7 @@ def test_the_committed_page_is_what_the_commands_say() -> None:
 
 def test_every_command_has_its_section_and_every_option_its_help() -> None:
     text = page()
-    for name, command in cli.commands.items():
+    for name, command in commands(cli):
         assert f"## {name}\n" in text
         assert command.help
         assert all(one.help for one in command.params if isinstance(one, click.Option))
@@ -30,3 +30,7 @@ def test_every_command_has_its_section_and_every_option_its_help() -> None:
 def test_every_command_that_is_named_exists(path: Path) -> None:
     named = re.findall(r"kubectl bernstein ([a-z]+)", path.read_text(encoding="utf-8"))
     assert {*named} <= {*cli.commands}
+
+
+def test_commands_of_a_group_are_named_with_it() -> None:
+    assert {"abandonments list", "abandonments stats", "why"} <= dict(commands(cli)).keys()

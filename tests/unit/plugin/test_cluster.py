@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from bernstein_operator.api.names import shorten
 from kubectl_bernstein.cluster import Cluster
 from kubectl_bernstein.errors import CommandError
 from tests.unit.objects import raw_run
@@ -118,6 +119,35 @@ def test_a_long_list_is_read_page_by_page(server: Server, kubeconfig: str) -> No
     assert [run.meta.name for run in found] == ["a", "b"]
     assert [path for path, _ in server.asked] == ["/apis/bernstein.run/v1alpha1/bernsteinruns"] * 2
     assert [query.get("continue") for _, query in server.asked] == [None, ["next"]]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "path", "selector"),
+    [
+        pytest.param(
+            {}, "/api/v1/namespaces/default/configmaps", "bernstein.run/ledger", id="in one namespace"
+        ),
+        pytest.param({"everywhere": True}, "/api/v1/configmaps", "bernstein.run/ledger", id="everywhere"),
+        pytest.param(
+            {"everywhere": True, "run": "r"}, "/api/v1/configmaps", "bernstein.run/ledger=r", id="of a run"
+        ),
+        pytest.param(
+            {"everywhere": True, "run": "r" * 64},
+            "/api/v1/configmaps",
+            f"bernstein.run/ledger={shorten('r' * 64)}",
+            id="of one with a name too long for a label",
+        ),
+    ],
+)
+def test_the_ledger_is_read_in_small_pages(
+    server: Server, kubeconfig: str, wanted: dict[str, Any], path: str, selector: str
+) -> None:
+    server.say({"items": [{"a": 1}], "metadata": {"continue": "next"}})
+    server.say({"items": [{"b": 2}], "metadata": {}})
+    cluster = Cluster(kubeconfig=kubeconfig, context=None, namespace=None)
+    assert list(cluster.ledger(**wanted)) == [{"a": 1}, {"b": 2}]
+    first = {"labelSelector": [selector], "limit": ["10"]}
+    assert server.asked == [(path, first), (path, {**first, "continue": ["next"]})]
 
 
 def test_a_log_is_passed_on_while_it_is_written(server: Server, kubeconfig: str) -> None:

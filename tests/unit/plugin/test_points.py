@@ -91,6 +91,13 @@ def refused(reason: str) -> dict[str, Any]:
             id="a run that is being cancelled",
         ),
         pytest.param(
+            scene(waiting("t"), runs=[run(status=stands("Draining", drainRequested={"time": stamp(1)}))]),
+            "Draining",
+            "being drained",
+            "for good",
+            id="a run that is being drained",
+        ),
+        pytest.param(
             scene(waiting("t"), runs=[run(goal=[])]),
             "InvalidSpec",
             "run's own spec can't be used: spec.goal",
@@ -123,6 +130,20 @@ def refused(reason: str) -> dict[str, Any]:
             "in its words",
             "Raise the quota",
             id="a refused Pod, which only the operator knows of",
+        ),
+        pytest.param(
+            scene(waiting("t", status=refused("ProviderHold"))),
+            "ProviderHold",
+            "in its words",
+            "kubectl describe agentprofile/default",
+            id="a provider that asks for less",
+        ),
+        pytest.param(
+            scene(waiting("t", status=refused("CircuitOpen"))),
+            "CircuitOpen",
+            "in its words",
+            "Correct the AgentProfile default",
+            id="a profile that fails again and again",
         ),
         pytest.param(
             scene(waiting("t", status=refused("DependencyPending"))),
@@ -166,6 +187,20 @@ def test_why_a_task_waits(seen: Scene, reason: str, says: str, change: str) -> N
             "kubectl bernstein logs t --follow",
             id="its agent works",
         ),
+        pytest.param(
+            at_work(deadline={"effective": stamp(600)}),
+            "Running",
+            "It is stopped at 2026-01-01T12:10:00Z.",
+            "kubectl bernstein logs t --follow",
+            id="its deadline comes before its timeout",
+        ),
+        pytest.param(
+            stands("Quarantined", said("Failed", "True", "Quarantined", "odd")),
+            "Quarantined",
+            "odd",
+            "kubectl bernstein retry t",
+            id="it is in quarantine",
+        ),
         pytest.param(stands("Running", attempts=LATE), "Running", "just ended", "", id="between two phases"),
         pytest.param(
             stands("Succeeded", said("Complete", "True", "Completed"), completionTime=stamp(9)),
@@ -178,7 +213,7 @@ def test_why_a_task_waits(seen: Scene, reason: str, says: str, change: str) -> N
             stands("Failed", said("Failed", "True", "RetriesExhausted", "agent: red")),
             "RetriesExhausted",
             "agent: red",
-            "spec.name t can take its place",
+            "kubectl bernstein retry t",
             id="it failed",
         ),
         pytest.param(
@@ -196,7 +231,7 @@ def test_why_a_task_waits(seen: Scene, reason: str, says: str, change: str) -> N
             ),
             "BlockedByFailure",
             "Can't start: a is Failed.",
-            "spec.name a",
+            "kubectl bernstein retry a",
             id="another one is in its way for good",
         ),
     ],
@@ -207,6 +242,24 @@ def test_where_a_task_stands(status: dict[str, Any], reason: str, says: str, cha
     assert says in text
     assert change in remedy
     assert bool(remedy) is bool(change)
+
+
+@pytest.mark.parametrize(
+    ("spec", "of_run", "until"),
+    [
+        pytest.param({}, {}, "12:30:05", id="none"),
+        pytest.param({"deadline": stamp(900)}, {}, "12:15:00", id="the task's"),
+        pytest.param({}, {"deadline": stamp(600)}, "12:10:00", id="its run's"),
+        pytest.param({"deadline": stamp(900)}, {"deadline": stamp(600)}, "12:10:00", id="the nearer one"),
+        pytest.param({"deadline": stamp(99_999)}, {}, "12:30:05", id="a far one"),
+    ],
+)
+def test_an_agent_is_stopped_at_the_nearest_of_its_limits(
+    spec: dict[str, Any], of_run: dict[str, Any], until: str
+) -> None:
+    seen = scene(task(status=at_work(), **spec), runs=[run(status=stands("Running"), **of_run)])
+    [(_, says, _)] = told(seen)
+    assert f"It is stopped at 2026-01-01T{until}Z." in says
 
 
 def test_all_that_holds_a_task_back_is_told_not_only_the_first() -> None:

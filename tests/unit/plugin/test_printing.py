@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kubectl_bernstein.printing import show
-from kubectl_bernstein.views.view import Forest, Line, Node, Prose, Table, View
+from kubectl_bernstein.views.view import Forest, Line, Node, Prose, Rows, Table, View
 
 LONG = "x" * 300
 
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def printed(shown: Table | Forest | Prose, *, as_json: bool = False) -> str:
+def printed(shown: Table | Rows | Forest | Prose, *, as_json: bool = False) -> str:
     out = io.StringIO()
     show(View({"key": "wert ä"}, shown), as_json=as_json, out=out)
     return out.getvalue()
@@ -34,6 +34,12 @@ def printed(shown: Table | Forest | Prose, *, as_json: bool = False) -> str:
         ),
         pytest.param(Table(("TASK",), (), "There is none."), "There is none.\n", id="an empty table"),
         pytest.param(
+            Rows((("a", "b c"), ("", "two\nlines\tof [bold]")), "none"),
+            "a\tb c\n\ttwo lines of [bold]\n",
+            id="rows with tabs",
+        ),
+        pytest.param(Rows((), "There is none."), "There is none.\n", id="no rows"),
+        pytest.param(
             Forest("r", (Node("c", ("c", "Failed"), "a"), Node("a", ("a",)), Node("b", ("b",)))),
             "r\n├── a\n│   └── c  Failed\n└── b\n",
             id="a forest, in any order",
@@ -47,7 +53,7 @@ def printed(shown: Table | Forest | Prose, *, as_json: bool = False) -> str:
         pytest.param(Table(("A", "B"), ((LONG, "b"),), ""), f"A{' ' * 301}B\n{LONG}  b\n", id="a wide table"),
     ],
 )
-def test_what_arrives_in_a_pipe(shown: Table | Forest | Prose, text: str) -> None:
+def test_what_arrives_in_a_pipe(shown: Table | Rows | Forest | Prose, text: str) -> None:
     assert printed(shown) == text
 
 

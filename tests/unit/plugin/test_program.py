@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bernstein_agent.contract import AbandonReason
 from bernstein_operator import __version__
 from kubectl_bernstein.cli import cli
 from kubectl_bernstein.completion import SHELLS, VARIABLE, answer_kubectl
@@ -54,6 +55,15 @@ def test_a_mistake_is_one_line_and_exit_code_1(arguments: tuple[str, ...], line:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("reason", ["bored", "out-of-scope", "out of scope", ""])
+def test_an_unknown_reason_is_refused_with_all_that_are_known(reason: str) -> None:
+    done = started("abandon", "t", reason, "--kubeconfig", "/absent")
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert all(f"'{known}'" in line for known in AbandonReason)
+    assert "kubeconfig" not in line, "nothing was asked of a cluster"
+
+
 def test_without_its_libraries_it_says_what_to_install() -> None:
     done = started(python=WITHOUT)
     assert done.returncode == 1
@@ -80,7 +90,7 @@ def test_bash_takes_the_script() -> None:
 
 
 def test_the_program_answers_a_shell() -> None:
-    asked = {VARIABLE: "bash_complete", "COMP_WORDS": "kubectl-bernstein ca", "COMP_CWORD": "1"}
+    asked = {VARIABLE: "bash_complete", "COMP_WORDS": "kubectl-bernstein can", "COMP_CWORD": "1"}
     assert started(**asked).stdout.split() == ["plain,cancel"]
 
 
@@ -90,6 +100,9 @@ def test_the_program_answers_a_shell() -> None:
         pytest.param([], [*sorted(cli.commands)], id="nothing so far"),
         pytest.param(["t"], ["tasks", "tree"], id="the beginning of a command"),
         pytest.param(["completion", ""], list(SHELLS), id="an argument"),
+        pytest.param(["abandon", "t", "u"], ["unsafe_change"], id="a reason"),
+        pytest.param(["abandon", "t", ""], [*map(str, AbandonReason)], id="all twelve of them"),
+        pytest.param(["abandonments", ""], ["list", "stats"], id="a command of a group"),
         pytest.param(["status", "--all"], ["--all-namespaces"], id="an option"),
     ],
 )

@@ -112,6 +112,65 @@ def test_attempts_are_told_with_what_they_used_up() -> None:
     ]
 
 
+RECORD: dict[str, Any] = {
+    "escalation": {"level": 2, "model": "big", "effort": "high", "memory": "2Gi"},
+    "deadline": {
+        "effective": stamp(600),
+        "warned": [{"attempt": 1, "limit": "deadline", "time": stamp(300), "at": stamp(600)}],
+    },
+    "requests": [
+        {"verb": "retry", "value": "1", "actor": "alice", "time": stamp(5), "effect": "A fresh start."},
+        {"verb": "cancel", "value": "true", "time": stamp(6), "effect": "Cancelled."},
+    ],
+    "abandonment": {"reason": "other", "detail": "a\nb", "actor": "agent", "time": stamp(7)},
+}
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        pytest.param((), [], id="nothing"),
+        pytest.param(
+            ("escalation",), ["escalated to level 2: model big, effort high, memory 2Gi"], id="escalation"
+        ),
+        pytest.param(
+            ("deadline",),
+            [
+                "deadline 2026-01-01T12:10:00Z",
+                (
+                    "warned at 2026-01-01T12:05:00Z that deadline of attempt 1 is reached at"
+                    " 2026-01-01T12:10:00Z"
+                ),
+            ],
+            id="deadline",
+        ),
+        pytest.param(
+            ("requests", "abandonment"),
+            [
+                'retry "1" by alice at 2026-01-01T12:00:05Z: A fresh start.',
+                "cancel by unknown at 2026-01-01T12:00:06Z: Cancelled.",
+                "abandoned as other by agent at 2026-01-01T12:00:07Z: a b",
+            ],
+            id="what people and agents said",
+        ),
+    ],
+)
+def test_what_is_on_record_is_told_last(known: tuple[str, ...], told: list[str]) -> None:
+    found = task(status=stands("Pending", **{name: RECORD[name] for name in known}))
+    text = lines(found)
+    assert ("On record:" in text) is bool(told)
+    assert [line.strip() for line in text[len(text) - len(told) :]] == told
+    given = data(why_view(scene(found), found, now=NOW))
+    assert {name for name in RECORD if given[name]} == set(known)
+
+
+def test_long_words_are_cut_for_people_only() -> None:
+    long = {**RECORD["abandonment"], "detail": "x" * 301}
+    found = task(status=stands("Abandoned", abandonment=long))
+    assert lines(found)[-1].endswith(f": {'x' * 300}…")
+    assert data(why_view(scene(found), found, now=NOW))["abandonment"]["detail"] == "x" * 301
+
+
 def test_how_what_is_in_the_way_failed_last_is_told() -> None:
     tasks = [waiting("t", "a"), task("a", status=stands("Pending", attempts=[begun(1, **ENDED)]))]
     assert lines(*tasks)[-1] == "    Its last attempt, 1: agent, NonZeroExit: the tests are red"
