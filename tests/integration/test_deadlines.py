@@ -168,10 +168,10 @@ def test_at_a_runs_deadline_everything_of_it_ends(kube: Kube, operator: Operator
     end_pod(kube, live, "Failed", 143, "Error")
     failed = wait_phase(kube, "live", "Failed")
     assert "its run's deadline" in attempts(failed)[0]["message"]
-    wait_phase(kube, "behind", "BlockedByFailure")
+    wait_phase(kube, "behind", "Failed")
     run = wait_run(kube, "hard", "Failed")
     assert condition(run, "Failed")["reason"] == "DeadlineExceeded"
-    assert "1 BlockedByFailure, 2 Failed, 1 Succeeded" in condition(run, "Failed")["message"]
+    assert "3 Failed, 1 Succeeded" in condition(run, "Failed")["message"]
     assert not pods_of(kube, "queued")
 
 

@@ -158,8 +158,8 @@ def test_time_1_a_running_attempt_is_stopped_at_its_timeout_and_retried_at_once(
     assert result_classes(done) == ["deadline", "success"]
 
 
-@pytest.mark.parametrize("age", [70, 99.9], ids=["failed at 70 s", "failed at 99.9 s"])
-def test_time_3_each_attempt_has_the_whole_timeout(kube: Kube, operator: OperatorProcess, age: float) -> None:
+@pytest.mark.parametrize("age", [70, 98], ids=["failed at 70 s", "failed a moment before 100 s"])
+def test_time_3_each_attempt_has_the_whole_timeout(kube: Kube, operator: OperatorProcess, age: int) -> None:
     kube.create(make_run())
     kube.create(make_task(timeoutSeconds=100, startTimeoutSeconds=60, retry=AT_ONCE))
     fail(kube, set_pod_running(kube, wait_pod(kube, "t"), started=now() - age))
@@ -183,7 +183,7 @@ def test_time_3_a_missed_deadline_is_granted_again(kube: Kube, operator: Operato
     done = wait_phase(kube, "t", "Succeeded")
     assert result_classes(done) == ["deadline", "success"]
     assert done["status"]["deadline"]["basis"] == done["spec"]["deadline"]
-    assert done["status"]["deadline"]["effective"] > done["spec"]["deadline"]
+    assert done["status"]["deadline"]["effective"][:19] > done["spec"]["deadline"][:19]
 
 
 def test_time_3_a_deadline_that_is_not_granted_again_ends_the_task(
@@ -223,4 +223,5 @@ def test_time_5_a_queued_task_fails_at_its_deadline_though_the_run_is_paused(
     failed = wait_phase(kube, "t", "Failed")
     assert (attempts(failed), pods_of(kube, "t")) == ([], [])
     assert condition(failed, "Failed")["reason"] == "DeadlineExceeded"
-    assert failed["status"]["deadline"]["missedTime"] >= failed["spec"]["deadline"]
+    # To the second: one of them has a fraction.
+    assert failed["status"]["deadline"]["missedTime"][:19] >= failed["spec"]["deadline"][:19]

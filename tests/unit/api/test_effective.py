@@ -2,7 +2,7 @@
 
 import pytest
 
-from bernstein_operator.api.choices import Effects, Effort, OnExhausted, ScopeSize
+from bernstein_operator.api.choices import AfterDeadline, Effects, Effort, OnExhausted, ScopeSize
 from bernstein_operator.api.effective import EffectiveRetry, EffectiveTask, effective
 from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, RunRef, TaskDefaults
 
@@ -15,6 +15,8 @@ EVERYTHING = {
     "profile": "fast",
     "timeoutSeconds": 2,
     "startTimeoutSeconds": 3,
+    "deadlineWarningSeconds": 7,
+    "inputTimeoutSeconds": 8,
     "model": "big",
     "effort": "low",
     "effects": "external",
@@ -66,6 +68,8 @@ def test_a_bare_task_gets_the_built_in_values() -> None:
         ("profile", "fast"),
         ("timeout_seconds", 2),
         ("start_timeout_seconds", 3),
+        ("deadline_warning_seconds", 7),
+        ("input_timeout_seconds", 8),
         ("model", "big"),
         ("effort", Effort.LOW),
         ("effects", Effects.EXTERNAL),
@@ -99,6 +103,8 @@ def test_each_level_alone_is_heard(level: str, field: str, value: object) -> Non
         ("profile", "slow", "fast"),
         ("timeoutSeconds", 20, 2),
         ("startTimeoutSeconds", 30, 3),
+        ("deadlineWarningSeconds", 0, 7),
+        ("inputTimeoutSeconds", 80, 8),
         ("model", "small", "big"),
         ("effort", "max", "low"),
         ("effects", "none", "external"),
@@ -159,6 +165,26 @@ def test_retry_is_merged_field_by_field(
 ) -> None:
     resolved = effective(spec(retry=task), run_says(retry=run), object_name="t").retry
     assert resolved == EffectiveRetry(*merged)
+
+
+@pytest.mark.parametrize(
+    ("task", "run", "found"),
+    [
+        pytest.param({}, {}, AfterDeadline.FRESH, id="nobody says anything"),
+        pytest.param({}, {"afterDeadline": "None"}, AfterDeadline.NONE, id="the run says it"),
+        pytest.param(
+            {"afterDeadline": "Fresh"},
+            {"afterDeadline": "None"},
+            AfterDeadline.FRESH,
+            id="the task does",
+        ),
+    ],
+)
+def test_what_follows_a_missed_deadline_is_merged_too(
+    task: dict[str, str], run: dict[str, str], found: AfterDeadline
+) -> None:
+    resolved = effective(spec(retry=task), run_says(retry=run), object_name="t").retry
+    assert resolved.after_deadline is found
 
 
 def test_names_and_dependencies() -> None:

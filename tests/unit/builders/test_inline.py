@@ -21,6 +21,9 @@ EVERYTHING = {
     "profile": "fast",
     "timeoutSeconds": 6,
     "startTimeoutSeconds": 7,
+    "deadline": "2026-01-01T12:00:00Z",
+    "deadlineWarningSeconds": 8,
+    "inputTimeoutSeconds": 9,
     "model": "big",
     "effort": "low",
     "effects": "external",
@@ -30,6 +33,7 @@ EVERYTHING = {
         "maxBackoffSeconds": 3,
         "disruptionLimit": 4,
         "onExhausted": "Abandon",
+        "afterDeadline": "None",
     },
 }
 
