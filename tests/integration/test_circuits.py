@@ -150,9 +150,19 @@ def test_another_task_probes_where_the_first_is_cancelled(kube: Kube, operator: 
     assert states(kube) == ["HalfOpen"]
 
 
-def test_a_persons_retry_closes_a_circuit(kube: Kube, operator: OperatorProcess) -> None:
+@pytest.mark.parametrize(
+    ("resource", "name"),
+    [
+        pytest.param("agenttasks", "first", id="of the task that failed"),
+        pytest.param("agenttasks", QUEUED[5], id="of one that waits"),
+        pytest.param("bernsteinruns", "r", id="of the run"),
+    ],
+)
+def test_a_persons_retry_closes_a_circuit(
+    kube: Kube, operator: OperatorProcess, resource: str, name: str
+) -> None:
     open_circuit(kube)
-    kube.annotate("agenttasks", "first", retry="now")
+    kube.annotate(resource, name, retry="now")
     eventually(lambda: with_pods(kube, *QUEUED) or len(pods_of(kube, "first")) > 1, what="that one starts")
     assert states(kube) == []
 

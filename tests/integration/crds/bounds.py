@@ -28,6 +28,7 @@ UID: Final = Bounds(("8d3e1b63", "x" * 128), ("x" * 129,))
 WORD: Final = Bounds(("NonZeroExit", "x" * 128), ("two words", "x" * 129, ""))
 TEXT_1024: Final = Bounds(("", "x" * 1024), ("x" * 1025, 5))
 BRANCH: Final = Bounds(("bernstein/r/t", "x" * 640), ("x" * 641,))
+FINGERPRINT: Final = Bounds(("0123456789abcdef", "f" * 32), ("", "0x1", "ABC", "f" * 33))
 COMMIT: Final = Bounds(("a" * 40, "0" * 64), ("a" * 39, "A" * 40, "HEAD", "a" * 41))
 MONEY: Final = Bounds(
     (0, 5, "12.50", "0.000001", 999_999_999),
@@ -200,6 +201,8 @@ _TASK: Final[dict[str, Bounds]] = {
     f"{_ATTEMPT}.headAfter": COMMIT,
     f"{_ATTEMPT}.branch": BRANCH,
     f"{_ATTEMPT}.rescueBranch": BRANCH,
+    f"{_ATTEMPT}.fingerprint": FINGERPRINT,
+    f"{_ATTEMPT}.retryAfterSeconds": WAIT,
     "status.retries": COUNTER,
     "status.disruptions": COUNTER,
     "status.rateLimits": COUNTER,
@@ -259,6 +262,18 @@ _PROFILE: Final[dict[str, Bounds]] = {
         ("NoSchedule", "PreferNoSchedule", "NoExecute"), ("NoEffect", "")
     ),
     f"{_POD}.tolerations[0].tolerationSeconds": Bounds((0, 2_147_483_647), (-1, _TOO_BIG_FOR_INT32)),
+    "status.observedGeneration": GENERATION,
+    "status.hold.until": MOMENT,
+    "status.hold.since": MOMENT,
+    "status.hold.reason": Bounds(("RateLimited", "x" * 128), ("x" * 129, 5)),
+    "status.hold.message": TEXT_1024,
+    "status.circuits[0].fingerprint": FINGERPRINT,
+    "status.circuits[0].state": Bounds(("Open", "HalfOpen"), ("Closed", "open", "")),
+    "status.circuits[0].since": MOMENT,
+    "status.circuits[0].message": TEXT_1024,
+    "status.circuits[0].probe": UID,
+    "status.clearedTime": MOMENT,
+    **_conditions(),
 }
 
 BOUNDS: Final[dict[str, dict[str, Bounds]]] = {

@@ -74,7 +74,8 @@ def test_a_complete_spec_is_stored_without_loss(served: Kube, kind: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "resource"), [("BernsteinRun", "bernsteinruns"), ("AgentTask", "agenttasks")]
+    ("kind", "resource"),
+    [("BernsteinRun", "bernsteinruns"), ("AgentTask", "agenttasks"), ("AgentProfile", "agentprofiles")],
 )
 def test_a_complete_status_is_stored_without_loss(served: Kube, kind: str, resource: str) -> None:
     served.apply(manifest(kind, name="whole"))

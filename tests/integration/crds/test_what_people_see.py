@@ -20,6 +20,7 @@ def stored(served: Kube) -> Kube:
         served.apply(manifest(kind, name="complete"))
     served.patch_status("bernsteinruns", "complete", status("BernsteinRun"))
     served.patch_status("agenttasks", "complete", status("AgentTask"))
+    served.patch_status("agentprofiles", "complete", status("AgentProfile"))
     return served
 
 
@@ -156,7 +157,11 @@ def test_only_these_defaults_are_written_into_a_spec(
             ["NAME", "PHASE", "LIVE", "CEILING", "DONE", "TOTAL", "AGE", "REASON", "FAILED"],
             ["complete", "Running", "2", "3", "1", "8", "TasksActive", "1"],
         ),
-        ("bsprof", ["NAME", "ADAPTER", "IMAGE", "AGE"], ["complete", "command", "registry.example/agent:1"]),
+        (
+            "bsprof",
+            ["NAME", "ADAPTER", "IMAGE", "HOLD", "CIRCUIT", "AGE"],
+            ["complete", "command", "registry.example/agent:1", "2026-01-01T12:00:00Z", "HalfOpen"],
+        ),
     ],
 )
 def test_the_columns_by_short_name(
