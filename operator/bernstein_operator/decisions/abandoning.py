@@ -11,7 +11,7 @@ from typing import Final
 from bernstein_agent.contract import AbandonReason, abandon_reason
 from bernstein_operator.api.task_status import MAX_DETAIL, Abandonment
 
-CUT_MARK: Final = "…"
+CUT_MARK: Final = "… [cut]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,12 @@ def read_wish(text: str) -> Wish:
 
 
 def abandonment(reason: AbandonReason, detail: str, *, actor: str, now: datetime) -> Abandonment:
-    """Return the record; a detail of more than 32 KiB of UTF-8 is cut between two characters, and says so."""
-    return Abandonment(reason=reason, detail=_fitted(detail), actor=actor, time=now)
+    """Return the record, its detail no longer than a row of the ledger takes."""
+    return Abandonment(reason=reason, detail=cut(detail), actor=actor, time=now)
 
 
-def _fitted(detail: str) -> str:
+def cut(detail: str) -> str:
+    """Return ``detail``, or as much of its head as fits into 32 KiB of UTF-8 with a mark that says so."""
     encoded = detail.encode()
     if len(encoded) <= MAX_DETAIL:
         return detail

@@ -18,15 +18,13 @@ from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import ConditionType, TaskPhase
+from bernstein_operator.decisions.abandoning import cut
 from bernstein_operator.decisions.plan import Action, RecordAbandonment
 
-DETAIL_LIMIT: Final = 32 * 1024
-"""Of a row's detail, in bytes of UTF-8."""
 SEGMENT_LIMIT: Final = 900 * 1024
 """Of a segment's data, keys and values together, in bytes; the API server's own limit is 1 MiB."""
 NO_ADAPTER: Final = "none"
 UNKNOWN_ACTOR: Final = "unknown"
-_CUT_MARK: Final = "… [cut]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +143,6 @@ def _given_up(status: AgentTaskStatus) -> tuple[str, str, str, datetime | None]:
         return stored.reason, stored.detail, stored.actor, stored.time
     failed = find(status.conditions, ConditionType.FAILED)
     return AbandonReason.OTHER, failed.message if failed else "", UNKNOWN_ACTOR, status.completion_time
-
-
-def cut(detail: str) -> str:
-    """Return ``detail``, or as much of its head as fits with a mark that says so."""
-    encoded = detail.encode()
-    if len(encoded) <= DETAIL_LIMIT:
-        return detail
-    room = DETAIL_LIMIT - len(_CUT_MARK.encode())
-    return encoded[:room].decode(errors="ignore") + _CUT_MARK
 
 
 def line(row: Row) -> str:

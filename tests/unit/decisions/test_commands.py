@@ -163,7 +163,7 @@ def test_a_long_detail_is_cut_between_characters(detail: str, kept_bytes: int) -
     given_up = on(asked(WAITS, abandon=f"other: {detail}")).status.abandonment
     assert given_up
     assert len(given_up.detail.encode()) == kept_bytes
-    assert given_up.detail.endswith("…") == (len(detail.encode()) > 32_768)
+    assert given_up.detail.endswith("… [cut]") == (len(detail.encode()) > 32_768)
 
 
 def test_without_the_admission_policy_the_actor_is_unknown() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bernstein_operator.api.names import ledger_name
+from bernstein_operator.api.task_status import MAX_DETAIL
+from bernstein_operator.decisions.abandoning import cut
 from bernstein_operator.decisions.ledger import (
-    DETAIL_LIMIT,
     SEGMENT_LIMIT,
     Append,
     Open,
@@ -18,7 +19,6 @@ from bernstein_operator.decisions.ledger import (
     Seal,
     Segment,
     Step,
-    cut,
     line,
     plan,
     row_of,
@@ -29,7 +29,7 @@ from bernstein_operator.decisions.task import decide
 from tests.unit.objects import at, attempt, pod, run, running, snapshot, status, task
 
 MARK = "… [cut]"
-ROOM = DETAIL_LIMIT - len(MARK.encode())
+ROOM = MAX_DETAIL - len(MARK.encode())
 GIVEN_UP = {"reason": "env_broken", "detail": "no disk", "actor": "jo", "time": at(5.9)}
 
 ROW = Row(
@@ -52,21 +52,19 @@ ROW = Row(
 @pytest.mark.parametrize(
     ("detail", "kept"),
     [
-        pytest.param("x" * DETAIL_LIMIT, "x" * DETAIL_LIMIT, id="exactly 32 KiB"),
-        pytest.param("x" * (DETAIL_LIMIT + 1), "x" * ROOM + MARK, id="one byte more"),
+        pytest.param("x" * MAX_DETAIL, "x" * MAX_DETAIL, id="exactly 32 KiB"),
+        pytest.param("x" * (MAX_DETAIL + 1), "x" * ROOM + MARK, id="one byte more"),
+        pytest.param("ä" * (MAX_DETAIL // 2), "ä" * (MAX_DETAIL // 2), id="exactly 32 KiB of two bytes each"),
         pytest.param(
-            "ä" * (DETAIL_LIMIT // 2), "ä" * (DETAIL_LIMIT // 2), id="exactly 32 KiB of two bytes each"
+            "x" + "ä" * MAX_DETAIL, "x" + "ä" * ((ROOM - 1) // 2) + MARK, id="the cut is between two"
         ),
-        pytest.param(
-            "x" + "ä" * DETAIL_LIMIT, "x" + "ä" * ((ROOM - 1) // 2) + MARK, id="the cut is between two"
-        ),
-        pytest.param("ä" * DETAIL_LIMIT, "ä" * (ROOM // 2) + MARK, id="the cut is in the middle of one"),
-        pytest.param("😀" * DETAIL_LIMIT, "😀" * (ROOM // 4) + MARK, id="of four bytes each"),
+        pytest.param("ä" * MAX_DETAIL, "ä" * (ROOM // 2) + MARK, id="the cut is in the middle of one"),
+        pytest.param("😀" * MAX_DETAIL, "😀" * (ROOM // 4) + MARK, id="of four bytes each"),
     ],
 )
 def test_a_detail_is_cut_between_two_characters(detail: str, kept: str) -> None:
     assert cut(detail) == kept
-    assert len(cut(detail).encode()) <= DETAIL_LIMIT
+    assert len(cut(detail).encode()) <= MAX_DETAIL
     assert json.loads(line(replace(ROW, detail=detail)))["detail"] == kept
 
 
