@@ -7,7 +7,7 @@ shifts them.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+import yaml
 
 from tests.support.builders import hand_profile, inline_task, make_run, make_task
 from tests.support.crash import Death, Outcome, Scenario, Stage
@@ -56,7 +57,27 @@ def fails(kube: Kube, pod: Manifest) -> None:
 
 def gives_up(kube: Kube, pod: Manifest) -> None:
     """End as an agent that abandons its task."""
-    result = make_result(pod, result_class="abandoned", exit_code=1, reason="ScopeTooLarge")
+    why = {"reason": "out_of_scope", "detail": "that is the other team's"}
+    result = make_result(pod, result_class="abandoned", exit_code=1, reason="Abandoned", abandonment=why)
+    end_pod(kube, pod, "Failed", 1, "Error", result=result)
+
+
+def runs_out_of_memory(kube: Kube, pod: Manifest) -> None:
+    """End as the kernel ends who takes too much."""
+    end_pod(kube, pod, "Failed", 137, "OOMKilled")
+
+
+def is_let_in_no_more(kube: Kube, pod: Manifest) -> None:
+    """End as an agent whose credentials a provider refuses: the profile's circuit opens."""
+    told = {"reason": "CredentialsRefused", "message": "401: no such key"}
+    result = make_result(pod, result_class="contract", exit_code=1, **told)
+    end_pod(kube, pod, "Failed", 1, "Error", result=result)
+
+
+def is_asked_to_wait(kube: Kube, pod: Manifest) -> None:
+    """End as an agent whose provider wants a rest that is longer than a restart: the profile is held."""
+    told = {"reason": "RateLimited", "message": "429: slow down"}
+    result = make_result(pod, result_class="capacity", exit_code=1, retryAfterSeconds=10, **told)
     end_pod(kube, pod, "Failed", 1, "Error", result=result)
 
 
@@ -74,8 +95,33 @@ def suspends(value: bool, kube: Kube) -> None:
     kube.patch("bernsteinruns", "r", {"spec": {"suspend": value}})
 
 
-def cancels(task: str, kube: Kube) -> None:
-    kube.annotate("agenttasks", task, cancel="true")
+def asks(resource: str, name: str, **commands: str) -> Callable[[Kube], None]:
+    """Return what a person types to ask for something."""
+
+    def typed(kube: Kube) -> None:
+        kube.annotate(resource, name, **commands)
+
+    return typed
+
+
+def tells(task: str, **commands: str) -> Callable[[Kube], None]:
+    """Return a person's command to a task."""
+    return asks("agenttasks", task, **commands)
+
+
+def has_stopped(task: str, kube: Kube) -> bool:
+    """Return whether a quarantined task's agent has ended."""
+    found = kube.get("agenttasks", task)
+    return phase(found) == "Quarantined" and "endTime" in found["status"]["attempts"][-1]
+
+
+def is_all_but_over(kube: Kube) -> bool:
+    """Return whether everything has happened that may give the run something to do again."""
+    return all(is_phase("agenttasks", name, "Succeeded", kube) for name in COMING_BACK)
+
+
+def closes_up(kube: Kube) -> None:
+    kube.patch("agenttasks", "last", {"spec": {"suspend": False}})
 
 
 RUN = make_run(
@@ -86,7 +132,7 @@ RUN = make_run(
         inline_task("plain"),
         inline_task("first", priority=1),
         inline_task("second", dependsOn=["first"]),
-        inline_task("flaky"),
+        inline_task("flaky", profile="ladder"),
         inline_task("slow", timeoutSeconds=2, retry={"limit": 0}),
         inline_task("behind", dependsOn=["slow"]),
         inline_task("farther", dependsOn=["behind"]),
@@ -103,6 +149,23 @@ SEPARATE = [
     make_task("refused"),
     make_task("quitter"),
     make_task("heir", depends_on=["quitter"]),
+    make_task("tiresome"),
+    make_task("hungry", profile="ladder"),
+    make_task("caged"),
+    make_task("redone", retry={"limit": 0}),
+    make_task("keyless", profile="keyless"),
+    make_task("locked-out", profile="keyless", depends_on=["plain"], priority=9),
+    make_task("limited", profile="limited"),
+    make_task("last", suspend=True),
+]
+COMING_BACK = ("caged", "redone", "keyless", "limited", "hungry", "r-flaky")
+"""Tasks that fail for a while: the last one keeps the run from ending before they are through."""
+OTHER = make_run("drained", max_agents=1, tasks=[inline_task("a", priority=1), inline_task("b")])
+PROFILES = [
+    hand_profile(),
+    hand_profile("ladder", models=[{"name": "small"}, {"name": "large"}], memoryGrowth={"max": "2Gi"}),
+    hand_profile("keyless"),
+    hand_profile("limited"),
 ]
 PARTS: Mapping[str, Sequence[Part]] = {
     "r-plain": [Part(commits)],
@@ -118,15 +181,66 @@ PARTS: Mapping[str, Sequence[Part]] = {
     "stuck": [Part(starts=False), Part(commits)],
     "refused": [Part(commits)],
     "quitter": [Part(gives_up)],
+    "tiresome": [Part()],
+    "hungry": [Part(runs_out_of_memory), Part(commits)],
+    "caged": [Part(), Part(commits)],
+    "redone": [Part(fails), Part(commits)],
+    "keyless": [Part(is_let_in_no_more), Part(commits)],
+    "locked-out": [Part(commits)],
+    "limited": [Part(is_asked_to_wait), Part(commits)],
+    "last": [Part(commits)],
+    "drained-a": [Part(commits, when=partial(is_phase, "bernsteinruns", "drained", "Draining"))],
 }
 CUES = [
-    [Cue(task_is("unwanted", "Running"), partial(cancels, "unwanted"))],
-    [Cue(task_is("withdrawn", "Pending"), partial(cancels, "withdrawn"))],
+    [Cue(task_is("unwanted", "Running"), tells("unwanted", cancel="true"))],
+    [Cue(task_is("withdrawn", "Pending"), tells("withdrawn", cancel="true"))],
+    [Cue(task_is("tiresome", "Running"), tells("tiresome", abandon="unsafe_change: it deletes too much"))],
+    [
+        Cue(task_is("caged", "Running"), tells("caged", quarantine="odd network traffic")),
+        Cue(partial(has_stopped, "caged"), tells("caged", retry="1")),
+    ],
+    [Cue(task_is("redone", "Failed"), tells("redone", retry="1"))],
+    [Cue(task_is("keyless", "Failed"), tells("keyless", retry="1"))],
+    [Cue(task_is("drained-a", "Running"), asks("bernsteinruns", "drained", drain="true"))],
+    [Cue(is_all_but_over, closes_up)],
     [
         Cue(task_is("r-first", "Running"), partial(suspends, True)),
         Cue(task_is("r-first", "Succeeded"), partial(suspends, False)),
     ],
 ]
+
+
+ENDS = {
+    "caged": "Succeeded",
+    "drained-a": "Succeeded",
+    "drained-b": "Cancelled",
+    "heir": "BlockedByAbandon",
+    "hungry": "Succeeded",
+    "impossible": "Failed",
+    "keyless": "Succeeded",
+    "last": "Succeeded",
+    "limited": "Succeeded",
+    "locked-out": "Succeeded",
+    "loner": "Succeeded",
+    "lost": "Succeeded",
+    "quitter": "Abandoned",
+    "r-behind": "BlockedByFailure",
+    "r-farther": "BlockedByFailure",
+    "r-first": "Succeeded",
+    "r-flaky": "Succeeded",
+    "r-large": "Succeeded",
+    "r-plain": "Succeeded",
+    "r-second": "Succeeded",
+    "r-slow": "Failed",
+    "redone": "Succeeded",
+    "refused": "Succeeded",
+    "stuck": "Succeeded",
+    "tiresome": "Abandoned",
+    "unwanted": "Cancelled",
+    "withdrawn": "Cancelled",
+}
+"""How each task of the scenario ends, whoever dies."""
+ROWS = {"quitter": "out_of_scope", "tiresome": "unsafe_change"}
 
 
 def a_full_quota() -> list[Rule]:
@@ -140,10 +254,10 @@ def a_full_quota() -> list[Rule]:
 
 
 def is_over(kube: Kube) -> bool:
-    return phase(kube.get("bernsteinruns", "r")) in ENDED_RUN
+    return all(phase(kube.get("bernsteinruns", name)) in ENDED_RUN for name in ("r", "drained"))
 
 
-SCENARIO = Scenario([hand_profile(), RUN, *SEPARATE], PARTS, CUES, is_over, a_full_quota)
+SCENARIO = Scenario([*PROFILES, RUN, OTHER, *SEPARATE], PARTS, CUES, is_over, a_full_quota)
 
 
 @pytest.fixture
@@ -162,6 +276,12 @@ def undisturbed(stage: Stage) -> Outcome:
 
 def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undisturbed: Outcome) -> None:
     assert undisturbed.broken == []
+    tasks = yaml.safe_load(undisturbed.state["agenttasks"])
+    assert {task["metadata"]["name"]: task["status"]["phase"] for task in tasks} == ENDS
+    [ledger] = [
+        one for one in yaml.safe_load(undisturbed.state["configmaps"]) if isinstance(one["data"], list)
+    ]
+    assert {row["task_id"]: row["reason"] for row in ledger["data"]} == ROWS
     deaths = list(chosen(undisturbed.writes))
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         play = partial(stage.play, SCENARIO, wanted=undisturbed)

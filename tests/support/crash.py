@@ -13,6 +13,7 @@ What is compared in the end is everything that people and scripts can read: obje
 names taken out, and events.
 """
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +49,8 @@ _AT_THAT_MOMENT = re.compile(r"(?<=agents that go on: )\d+")
 """Told once, of one moment: how many agents are live in it is no matter of being killed."""
 _UNSEEN = ("Its Pod vanished before its end was seen.", "Its Pod was deleted while it ran.")
 """Both are PodDeleted; who wasn't there can't say more."""
-_KINDS = ("bernsteinruns", "agenttasks", "configmaps")
+_KINDS = ("bernsteinruns", "agenttasks", "agentprofiles", "configmaps")
+_LEDGER = "bernstein.run/ledger"
 _NOT_OURS = frozenset({"kube-root-ca.crt"})
 _PASSING = frozenset(
     {"resourceVersion", "managedFields", "creationTimestamp", "generation", "uid", "namespace"}
@@ -316,7 +318,15 @@ def _is_ours(manifest: Manifest) -> bool:
 
 def _lasting(manifest: Mapping[str, Any]) -> Manifest:
     kept = {key: value for key, value in manifest["metadata"].items() if key not in _PASSING}
-    return {**manifest, "metadata": kept}
+    return {**manifest, "metadata": kept, **_rows(manifest)}
+
+
+def _rows(manifest: Mapping[str, Any]) -> Manifest:
+    """Return a ledger's rows in an order that doesn't follow from UIDs; nothing for what is no ledger."""
+    if _LEDGER not in manifest["metadata"].get("labels", {}):
+        return {}
+    rows = [json.loads(row) | {"timestamp": "<time>"} for row in manifest["data"].values()]
+    return {"data": sorted(rows, key=lambda row: str(row["task_id"]))}
 
 
 def _pods(observed: Sequence[Observation]) -> Iterator[Manifest]:
@@ -344,7 +354,7 @@ class _Words:
         self._names = {namespace: "<namespace>"}
         for seen in observed:
             name = seen.manifest["metadata"]["name"]
-            if seen.kind is Kind.TASK:
+            if seen.kind in (Kind.TASK, Kind.RUN):
                 self._names[sha1(seen.uid.encode(), usedforsecurity=False).hexdigest()[:6]] = "<hash>"
             self._names[seen.uid] = f"<uid of {seen.kind} {name}>"
 
