@@ -195,12 +195,13 @@ def test_what_a_task_does_wrong_opens_no_circuit(kube: Kube, operator: OperatorP
     kube.create(make_run(max_agents=3, taskDefaults={"retry": {"limit": 0}}))
     for name in names:
         kube.create(make_task(name, model="my-own"))
+        wait_pod(kube, name)
+    kube.create(make_task("later"))
     end(kube, "a", result_class="contract", reason="ModelUnknown", message="no such model")
     end(kube, "b", result_class="agent", reason="NonZeroExit", message="red")
     end(kube, "c", result_class="contract", reason="RepositoryNotFound", message="no such repository")
     for name in names:
         assert len(result_classes(wait_phase(kube, name, "Failed"))) == 1
-    kube.create(make_task("later"))
     wait_pod(kube, "later")
     assert profile_status(kube) == {}
 
