@@ -39,10 +39,16 @@ DEPENDS_ON: Final = Bounds(
     ([], ["other"], ["twice", "twice"], [f"t{n}" for n in range(256)]),
     ("other", ["otherns/t"], [""], ["T"], ["a" * 64], [1], [f"t{n}" for n in range(257)]),
 )
+MODEL: Final = Bounds(("m", "vendor/model-1.5:latest@v+x_y", "x" * 128), ("", "-m", "a b", "x" * 129))
+EFFORT: Final = Bounds(("low", "medium", "high", "max"), ("High", "xhigh", ""))
+ABANDON_REASON: Final = Bounds(("other", "out_of_scope", "x" * 32), ("", "Other", "out-of-scope", "x" * 33))
 PROMPT: Final = Bounds(
     ("x", "x" * 65_536, "é" * 32_768),
     ("", "x" * 65_537, "é" * 32_769, True),
 )
+
+
+_REQUEST: Final = {"verb": "retry", "time": "2026-01-01T12:00:00Z", "effect": "done"}
 
 
 def _tasks(count: int) -> list[dict[str, str]]:
@@ -67,6 +73,14 @@ def _shared(place: str) -> dict[str, Bounds]:
         f"{place}.profile": OBJECT_NAME,
         f"{place}.timeoutSeconds": TIMEOUT,
         f"{place}.startTimeoutSeconds": TIMEOUT,
+        f"{place}.deadlineWarningSeconds": WAIT,
+        f"{place}.inputTimeoutSeconds": TIMEOUT,
+        f"{place}.model": MODEL,
+        f"{place}.effort": EFFORT,
+        f"{place}.effects": Bounds(("none", "repository", "external"), ("None", "")),
+        f"{place}.retry.disruptionLimit": Bounds((0, 100), (-1, 101)),
+        f"{place}.retry.afterDeadline": Bounds(("Fresh", "None"), ("fresh", "")),
+        f"{place}.retry.onExhausted": Bounds(("Fail", "Abandon"), ("fail", "AwaitInput", "")),
         f"{place}.retry.limit": Bounds((0, 100), (-1, 101, 1_000_000_000)),
         f"{place}.retry.backoffSeconds": Bounds((0, 60), (-1, _DAY + 1)),
         f"{place}.retry.maxBackoffSeconds": Bounds((5, _DAY), (-1, _DAY + 1)),
@@ -82,6 +96,19 @@ def _work(place: str) -> dict[str, Bounds]:
         f"{place}.prompt": PROMPT,
         f"{place}.dependsOn": DEPENDS_ON,
         f"{place}.suspend": BOOLEAN,
+        f"{place}.deadline": MOMENT,
+    }
+
+
+def _requests() -> dict[str, Bounds]:
+    place = "status.requests[0]"
+    return {
+        "status.requests": Bounds(([], [_REQUEST] * 10), ([_REQUEST] * 11, _REQUEST)),
+        f"{place}.verb": Bounds(("abandon", "cancel", "drain", "retry", "quarantine"), ("kill", "")),
+        f"{place}.value": Bounds(("", "x" * 256), ("x" * 257, True)),
+        f"{place}.actor": Bounds(("ada", "system:serviceaccount:ci:bot", "x" * 253), ("x" * 254,)),
+        f"{place}.time": MOMENT,
+        f"{place}.effect": Bounds(("", "x" * 256), ("x" * 257,)),
     }
 
 
@@ -109,6 +136,13 @@ def _usage(place: str) -> dict[str, Bounds]:
 _RUN: Final[dict[str, Bounds]] = {
     "spec.goal": Bounds(("", "x" * 16_384), ("x" * 16_385,)),
     "spec.suspend": BOOLEAN,
+    "spec.open": BOOLEAN,
+    "spec.deadline": MOMENT,
+    "spec.deadlineWarningSeconds": WAIT,
+    "spec.ttl.succeededSeconds": WAIT,
+    "spec.ttl.failedSeconds": WAIT,
+    "spec.ttl.cancelledSeconds": WAIT,
+    "spec.ttl.deleteRun": BOOLEAN,
     "spec.concurrency.maxAgents": AGENTS,
     "spec.repository.url": Bounds(
         (
@@ -150,6 +184,13 @@ _RUN: Final[dict[str, Bounds]] = {
         ([], [f"t{n}" for n in range(100)]), (["T"], "first", [f"t{n}" for n in range(101)])
     ),
     "status.cancelRequested.time": MOMENT,
+    "status.drainRequested.time": MOMENT,
+    "status.deadlineWarned": MOMENT,
+    **_requests(),
+    "status.abandonments.total": COUNTER,
+    "status.abandonments.byReason[0].reason": ABANDON_REASON,
+    "status.abandonments.byReason[0].count": COUNTER,
+    "status.abandonments.ledger": OBJECT_NAME,
     "status.concurrency.configured": AGENTS,
     "status.concurrency.effective": AGENTS,
     "status.concurrency.live": COUNTER,
@@ -162,6 +203,7 @@ _RUN: Final[dict[str, Bounds]] = {
     "status.tasks.abandoned": COUNTER,
     "status.tasks.blockedByFailure": COUNTER,
     "status.tasks.blockedByAbandon": COUNTER,
+    "status.tasks.quarantined": COUNTER,
     **_conditions(),
 }
 
@@ -180,6 +222,7 @@ _TASK: Final[dict[str, Bounds]] = {
             "Abandoned",
             "BlockedByFailure",
             "BlockedByAbandon",
+            "Quarantined",
         ),
         ("Done", "running", ""),
     ),
@@ -203,9 +246,35 @@ _TASK: Final[dict[str, Bounds]] = {
     f"{_ATTEMPT}.rescueBranch": BRANCH,
     f"{_ATTEMPT}.fingerprint": FINGERPRINT,
     f"{_ATTEMPT}.retryAfterSeconds": WAIT,
+    f"{_ATTEMPT}.level": COUNTER,
+    f"{_ATTEMPT}.model": MODEL,
+    f"{_ATTEMPT}.effort": EFFORT,
+    f"{_ATTEMPT}.memory": QUANTITY,
+    f"{_ATTEMPT}.gatedUntil": MOMENT,
     "status.retries": COUNTER,
     "status.disruptions": COUNTER,
     "status.rateLimits": COUNTER,
+    "status.sameFailures": COUNTER,
+    "status.escalation.level": COUNTER,
+    "status.escalation.model": MODEL,
+    "status.escalation.effort": EFFORT,
+    "status.escalation.memory": QUANTITY,
+    "status.deadline.effective": MOMENT,
+    "status.deadline.basis": MOMENT,
+    "status.deadline.missedTime": MOMENT,
+    "status.deadline.warned[0].attempt": COUNTER,
+    "status.deadline.warned[0].limit": Bounds(
+        ("timeoutSeconds", "startTimeoutSeconds", "deadline", "runDeadline"), ("Deadline", "")
+    ),
+    "status.deadline.warned[0].time": MOMENT,
+    "status.deadline.warned[0].at": MOMENT,
+    "status.unblockedTime": MOMENT,
+    "status.abandonment.reason": ABANDON_REASON,
+    "status.abandonment.detail": Bounds(("", "x" * 32_768), ("x" * 32_769,)),
+    "status.abandonment.actor": Bounds(("agent", "x" * 253), ("x" * 254,)),
+    "status.abandonment.time": MOMENT,
+    "status.retriedTime": MOMENT,
+    **_requests(),
     **_usage("status.usage"),
     "status.firstAdmittedTime": MOMENT,
     "status.completionTime": MOMENT,
@@ -219,7 +288,7 @@ _TASK: Final[dict[str, Bounds]] = {
     "status.blockedBy.task": OBJECT_NAME,
     "status.blockedBy.rootCause": OBJECT_NAME,
     "status.blockedBy.cause": Bounds(
-        ("Failed", "Cancelled", "Deleted", "Abandoned", "Missing", "Invalid"), ("failed", "")
+        ("Failed", "Cancelled", "Deleted", "Abandoned", "Missing", "Invalid", "Quarantined"), ("failed", "")
     ),
     "status.cancelRequested.time": MOMENT,
     "status.summary": TEXT_1024,
@@ -241,6 +310,11 @@ _PROFILE: Final[dict[str, Bounds]] = {
     "spec.env[0].value": Bounds(("", "$(X)", "x" * 8192), ("x" * 8193, 5)),
     "spec.env[1].valueFrom.secretKeyRef.name": OBJECT_NAME,
     "spec.env[1].valueFrom.secretKeyRef.key": Bounds(("api.key", "x" * 253), ("", "a/b", "x" * 254)),
+    "spec.models": Bounds(([], _named(16)), (_named(17), ["m"], [*_named(1), *_named(1)])),
+    "spec.models[0].name": MODEL,
+    "spec.maxEffort": EFFORT,
+    "spec.memoryGrowth.percent": Bounds((101, 150, 1000), (100, 1001, 1.5)),
+    "spec.memoryGrowth.max": QUANTITY,
     "spec.git.authorName": Bounds(("Ada", "x" * 128), ("", "A <a@b>", "a\nb", "x" * 129)),
     "spec.git.authorEmail": Bounds(("ada@example.org", "x" * 254), ("", "<a@b>", "x" * 255)),
     f"{_POD}.resources.requests": Bounds(

@@ -158,6 +158,14 @@ CHANGES: Final = {
     "the role taken away after the first attempt": Change(
         task("t", role="qa"), _STARTED_STATUS, {"role": "qa"}, {"role": None}, "spec.role", f"role {_STARTED}"
     ),
+    "the effects after the first attempt": Change(
+        task("t", effects="none"),
+        _STARTED_STATUS,
+        {"effort": "max"},
+        {"effects": "external"},
+        "spec.effects",
+        f"effects {_STARTED}",
+    ),
     "a task of the run's list taken out": Change(
         run("r", tasks=[_A]), {}, {"tasks": [_A, _B]}, {"tasks": [_B]}, "spec.tasks", _TAKEN_OUT
     ),
@@ -194,6 +202,7 @@ BEFORE_THE_START: Final = {
     "prompt": (task("t"), {"prompt": "x"}),
     "name": (task("t"), {"name": "x"}),
     "role": (task("t", role="qa"), {"role": None}),
+    "effects": (task("t", effects="none"), {"effects": "external"}),
     "repository": (run("r", repository=_REPO), {"repository": _REPO_B}),
 }
 

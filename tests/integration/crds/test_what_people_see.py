@@ -149,13 +149,19 @@ def test_only_these_defaults_are_written_into_a_spec(
     [
         (
             "bstask",
-            ["NAME", "RUN", "ROLE", "PHASE", "ATTEMPT", "WAITING", "COST", "AGE", "POD", "BRANCH", "REASON"],
-            ["complete", "r", "backend", "Running", "1", "0.50", "t-0a1b2c-a1", "bernstein/r/t"],
+            [
+                *("NAME", "RUN", "ROLE", "PHASE", "ATTEMPT", "WAITING", "COST", "AGE"),
+                *("MODEL", "POD", "BRANCH", "DEADLINE", "REASON"),
+            ],
+            [
+                *("complete", "r", "backend", "Running", "1", "0.50"),
+                *("vendor/model-1", "t-0a1b2c-a1", "bernstein/r/t"),
+            ],
         ),
         (
             "bsrun",
-            ["NAME", "PHASE", "LIVE", "CEILING", "DONE", "TOTAL", "AGE", "REASON", "FAILED"],
-            ["complete", "Running", "2", "3", "1", "8", "TasksActive", "1"],
+            ["NAME", "PHASE", "LIVE", "CEILING", "DONE", "TOTAL", "AGE", "REASON", "FAILED", "ABANDONED"],
+            ["complete", "Running", "2", "3", "1", "9", "TasksActive", "1", "1"],
         ),
         (
             "bsprof",
