@@ -31,7 +31,19 @@ from bernstein_operator.decisions.plan import (
 )
 from bernstein_operator.decisions.task import decide
 from bernstein_operator.world.world import World
-from tests.unit.objects import T0, Raw, merged, pod, raw_profile, raw_run, raw_task, running, said, terminated
+from tests.unit.objects import (
+    T0,
+    Raw,
+    merged,
+    pod,
+    raw_profile,
+    raw_run,
+    raw_task,
+    running,
+    said,
+    stamp,
+    terminated,
+)
 
 TASK, RUN = ("ns", "t"), ("ns", "r")
 PROFILE: Raw = {"models": [{"name": "small"}, {"name": "big"}], "memoryGrowth": {"max": "2Gi"}}
@@ -297,6 +309,8 @@ class OneTask(RuleBasedStateMachine):
         self._annotate(verb, f"no {self.asked}")
 
     def _annotate(self, verb: str, value: str) -> None:
+        # Nobody asks twice in one moment.
+        self.now += timedelta(milliseconds=1)
         known = self.task["metadata"].get("annotations", {})
         self._change_task(metadata={"annotations": {**known, f"bernstein.run/{verb}": value}})
 
@@ -409,7 +423,32 @@ class OneTaskThatActsOutside(OneTask):
             assert status.phase in ("Quarantined", "Cancelled", "Abandoned")
 
 
+class OneTaskWithADeadline(OneTask):
+    """The same for a task that has to be done by a moment, which is granted again."""
+
+    spec: ClassVar[Raw] = {"deadline": stamp(100), "deadlineWarningSeconds": 20}
+
+    @invariant()
+    def no_limit_is_told_twice(self) -> None:
+        """Each limit of an attempt is warned of once, before it is over."""
+        deadline = self._snapshot().task.status.deadline
+        warned = deadline.warned if deadline else ()
+        told = [(one.attempt, one.limit) for one in warned]
+        assert len(told) == len(set(told))
+        assert all(timedelta() < one.at - one.time <= timedelta(seconds=20) for one in warned)
+
+    @invariant()
+    def nothing_begins_too_late(self) -> None:
+        """No attempt is decided on once the deadline that holds has passed."""
+        decision = self._decide()
+        begun = decision.status.attempt > self._snapshot().task.status.attempt
+        holds = decision.status.deadline.effective if decision.status.deadline else None
+        assert not (begun and holds and self.now >= holds)
+
+
 TestOneTask = OneTask.TestCase
 TestOneTask.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestOneTaskWithADeadline = OneTaskWithADeadline.TestCase
+TestOneTaskWithADeadline.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
 TestOneTaskThatActsOutside = OneTaskThatActsOutside.TestCase
 TestOneTaskThatActsOutside.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
