@@ -163,9 +163,19 @@ def _events_page() -> Iterator[str]:
     yield "kubectl events --for agenttask/hello-write   # of one task"
     yield "```\n"
     texts = described(vocabulary.EventReason)
-    calls = {str(reason): _event_facts(call, about) for reason, call, about in _notice_calls()}
-    rows = ((f"`{reason}`", *calls[reason], text) for reason, text in texts.items())
+    told: dict[str, list[tuple[str, str, str]]] = {}
+    for reason, call, about in _notice_calls():
+        told.setdefault(str(reason), []).append(_event_facts(call, about))
+    rows = (
+        (f"`{reason}`", *map(_each_once, zip(*told[reason], strict=True)), text)
+        for reason, text in texts.items()
+    )
     yield from _table(("reason", "about", "type", "action", "when"), rows)
+
+
+def _each_once(words: Iterable[str]) -> str:
+    """Return the words in order; an event of several kinds of objects has a word for each."""
+    return ", ".join(sorted(set(words)))
 
 
 _ABOUT = {
