@@ -159,8 +159,10 @@ class Controller:
             log.exception("decision failed", extra=_fields(key))
             metrics.RECONCILES.labels(key.kind, "error").inc()
             self._queue.retry(key)
-            work = None
+            self._queue.done(key)
+            return
         if work is None:
+            self._queue.succeeded(key)
             self._queue.done(key)
         elif self._lanes.enter(work.lane, key):
             self._start(key, work)
@@ -215,6 +217,7 @@ class Controller:
             self._holds.forget(name)
             self._illegal.pop(key, None)
             self._writer.herald.task_gone(name)
+            self._queue.schedule(key, None)
             return None
         self._tell(snapshot.task)
         snapshot = self._writer.ledger.books.complete(snapshot)
@@ -293,6 +296,7 @@ class Controller:
             self._run_written.pop(name, None)
             self._pauses.pop(name, None)
             self._writer.herald.run_gone(name)
+            self._queue.schedule(key, None)
             return None
         self._writer.herald.run_seen(snapshot.run)
         ledger = self._writer.ledger.books.state(snapshot.run, self._world.roster(name).tasks)
@@ -365,6 +369,7 @@ class Controller:
         snapshot = self._world.profile_snapshot(name)
         if not snapshot:
             self._writer.herald.profile_gone(name)
+            self._queue.schedule(key, None)
             return None
         profile = snapshot.profile
         self._writer.herald.profile_seen(profile)

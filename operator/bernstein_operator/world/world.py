@@ -161,6 +161,8 @@ class World:
         roster.remove(known, counts=self._run_of(known) is not None)
         self._slots.discard(meta.uid)
         self._recount(known.meta.uid)
+        # Whoever keeps anything about it learns by its key that it is gone.
+        self._marks.task(meta.key)
         self._mark_related(roster, known)
         if known.run_key:
             self._marks.run(known.run_key)
@@ -191,6 +193,7 @@ class World:
         del self._runs[meta.key]
         roster = self._rosters.setdefault(roster_key(meta.key), Roster())
         roster.gone_since = self._clock()
+        self._marks.run(meta.key)
         self._mark_all(meta.key)
         self._tidy_roster(roster_key(meta.key))
 
