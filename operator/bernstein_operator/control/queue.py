@@ -17,6 +17,8 @@ from bernstein_operator.telemetry import metrics
 
 _BACKOFF_SECONDS: Final = (0.05, 30.0)
 _DOUBLINGS: Final = 10
+_SPARE: Final = 1024
+"""So many outdated moments may lie in the heap whatever there is beside them."""
 
 
 class Kind(StrEnum):
@@ -72,6 +74,7 @@ class WorkQueue:
         if self._due.get(key) != due:
             self._due[key] = due
             heapq.heappush(self._heap, (due, key))
+            self._clear_out()
             self._changed.set()
 
     def retry(self, key: WorkKey) -> None:
@@ -83,7 +86,7 @@ class WorkQueue:
         self.schedule(key, delay * random.uniform(0.5, 1.5))
 
     def succeeded(self, key: WorkKey) -> None:
-        """Forget a key's failures."""
+        """Forget a key's failures: what was to be done is done, or there is nothing to do."""
         self._failures.pop(key, None)
 
     async def get(self) -> WorkKey:
@@ -121,6 +124,12 @@ class WorkQueue:
             if self._due.get(key) == due:
                 del self._due[key]
                 self.add(key)
+
+    def _clear_out(self) -> None:
+        """Drop outdated moments once they are the most: those of a far deadline wouldn't ripen for weeks."""
+        if len(self._heap) > 2 * len(self._due) + _SPARE:
+            self._heap = [(due, key) for key, due in self._due.items()]
+            heapq.heapify(self._heap)
 
     async def _sleep(self) -> None:
         timeout = self._heap[0][0] - self._clock() if self._heap else None

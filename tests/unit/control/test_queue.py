@@ -1,6 +1,7 @@
 """A marked key waits once, is worked on by one at a time, and comes again when it has to."""
 
 import asyncio
+import tracemalloc
 
 import pytest
 
@@ -113,6 +114,19 @@ async def test_a_schedule_can_be_taken_back(queue: WorkQueue, clock: Ticking) ->
     queue.schedule(A, 5)
     queue.schedule(A, None)
     clock.now += 100
+    assert await empty(queue)
+
+
+async def test_moments_that_were_replaced_take_no_room(queue: WorkQueue, clock: Ticking) -> None:
+    tracemalloc.start()
+    queue.schedule(B, 3)
+    for number in range(20_000):
+        queue.schedule(A, 1_000_000 + number)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 500_000, "bytes"
+    clock.now += 2_000_000
+    assert [await queue.get(), await queue.get()] == [B, A]
     assert await empty(queue)
 
 
