@@ -123,6 +123,6 @@ class Sync:
         world = self._world
         {TASKS: world.drop_task, RUNS: world.drop_run, PROFILES: world.drop_profile}[resource](meta)
 
-    def _kinds(self) -> dict[Resource, Callable[[Mapping[str, Any]], None]]:
+    def _kinds(self) -> dict[Resource, Callable[[Mapping[str, Any]], object]]:
         world = self._world
         return {PROFILES: world.put_profile, RUNS: world.put_run, TASKS: world.put_task}

@@ -96,9 +96,7 @@ class Writer:
         except (ConflictError, NotFoundError):
             await self.refresh_task(task)
             raise
-        raw = orjson.loads(answer)
-        self.world.put_task(raw)
-        stored = TaskObject.parse(raw)
+        stored = self.world.put_task(orjson.loads(answer))
         self.herald.task_seen(stored, role=self.world.role_of(stored), adapter=adapter_of(stored, self.world))
 
     async def store_run(self, run: RunObject, patch: dict[str, Any]) -> None:
@@ -109,9 +107,7 @@ class Writer:
         except (ConflictError, NotFoundError):
             await self._refresh(RUNS, run.meta.namespace, run.meta.name, self.world.put_run)
             raise
-        raw = orjson.loads(answer)
-        self.world.put_run(raw)
-        self.herald.run_seen(RunObject.parse(raw))
+        self.herald.run_seen(self.world.put_run(orjson.loads(answer)))
 
     async def store_profile(self, profile: ProfileObject, patch: dict[str, Any]) -> None:
         """Store a profile's status; raises as ``store_task`` does."""
@@ -122,9 +118,7 @@ class Writer:
             if not await self._refresh(PROFILES, meta.namespace, meta.name, self.world.put_profile):
                 self.world.drop_profile(meta)
             raise
-        raw = orjson.loads(answer)
-        self.world.put_profile(raw)
-        self.herald.profile_seen(ProfileObject.parse(raw))
+        self.herald.profile_seen(self.world.put_profile(orjson.loads(answer)))
 
     async def refresh_task(self, task: TaskObject) -> None:
         """Read a task again; one that is gone leaves the world."""
@@ -209,8 +203,7 @@ class Writer:
 
     def _plan(self, task: TaskObject) -> PodPlan | None:
         """Return what the Pod is made of; None where the task became unreadable or lost run or profile."""
-        run = self.world.run(task.run_key) if task.run_key else None
-        effective = task.effective(run.spec.task_defaults if run and run.spec else None)
+        run, effective = self.world.run_of(task), self.world.effective_of(task)
         if task.invalid or not (run and run.spec and effective and task.status.attempts):
             return None
         profile = self.world.profile((task.meta.namespace, effective.profile))
@@ -320,10 +313,8 @@ class Writer:
     # --- the ledger -----------------------------------------------------------------------------------
 
     async def _record(self, task: TaskObject) -> None:
-        snapshot = self.world.task_snapshot(task.meta.key, refusal=None)
-        run = snapshot.run if snapshot else None
-        row = row_of(task, run, role=self.world.role_of(task), adapter=adapter_of(task, self.world))
-        await self.ledger.record(row)
+        role, adapter = self.world.role_of(task), adapter_of(task, self.world)
+        await self.ledger.record(row_of(task, self.world.run_of(task), role=role, adapter=adapter))
 
     async def _node_is_ready(self, name: str) -> bool:
         """Whether a node can see to its Pods' ends; one that may not be read counts as one that can't."""
@@ -354,7 +345,7 @@ class Writer:
         self.world.put_task(orjson.loads(answer))
 
     async def _refresh(
-        self, resource: Resource, namespace: str, name: str, put: Callable[[dict[str, Any]], None]
+        self, resource: Resource, namespace: str, name: str, put: Callable[[dict[str, Any]], object]
     ) -> bool:
         try:
             put(orjson.loads(await self.api.get(resource, namespace, name)))

@@ -9,7 +9,7 @@ from bernstein_operator.api.names import GROUP, VERSION
 from bernstein_operator.api.pod import Metadata
 from bernstein_operator.world.world import World
 
-_Put = Callable[[Mapping[str, Any]], None]
+_Put = Callable[[Mapping[str, Any]], object]
 _Drop = Callable[[Metadata], None]
 
 

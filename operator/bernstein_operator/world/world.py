@@ -78,9 +78,19 @@ class World:
         """Return a run's tasks; an empty roster where it has none."""
         return self._rosters.get(roster_key(run), _EMPTY)
 
+    def run_of(self, task: TaskObject) -> RunObject | None:
+        """Return a task's run; what a former run of that name made is none of the present one's."""
+        run = self._runs.get(task.run_key) if task.run_key else None
+        return run if run and task.made_by in ("", run.meta.uid) else None
+
+    def effective_of(self, task: TaskObject) -> EffectiveTask | None:
+        """Return a task's spec with all defaults; None where it can't be read."""
+        run = self.run_of(task)
+        return task.effective(run.spec.task_defaults if run and run.spec else None)
+
     def role_of(self, task: TaskObject) -> str:
         """Return a task's role, its own or its run's; empty where its spec can't be read."""
-        effective = self._effective(task)
+        effective = self.effective_of(task)
         return effective.role if effective else ""
 
     def versions(self, kind: str) -> dict[Key, int]:
@@ -102,7 +112,7 @@ class World:
         taken = bool(owner and owner.meta.uid != task.meta.uid)
         return TaskSnapshot(
             task=task,
-            run=self._run_of(task),
+            run=self.run_of(task),
             profile=self._profile_of(task),
             sightings=self._pods.of_task(task.meta.uid),
             dependencies=roster.dependencies_of(task),
@@ -125,12 +135,15 @@ class World:
 
     # --- our own kinds --------------------------------------------------------------------------------
 
-    def put_task(self, raw: Mapping[str, Any]) -> None:
-        """Take note of an AgentTask as it is."""
+    def put_task(self, raw: Mapping[str, Any]) -> TaskObject:
+        """Take note of an AgentTask as it is, unless that is old news; returns what was read."""
         task = TaskObject.parse(raw)
         known = self._tasks.get(task.meta.key)
-        if self._is_old_news(task.meta, known.meta if known else None):
-            return
+        if not self._is_old_news(task.meta, known.meta if known else None):
+            self._take_in(task, known)
+        return task
+
+    def _take_in(self, task: TaskObject, known: TaskObject | None) -> None:
         if known and known.meta.uid != task.meta.uid:
             self.drop_task(known.meta)
         self._tasks[task.meta.key] = task
@@ -158,7 +171,7 @@ class World:
         del self._tasks[meta.key]
         self.profiles.forget(known)
         roster = self._roster_of(known)
-        roster.remove(known, counts=self._run_of(known) is not None)
+        roster.remove(known, counts=self.run_of(known) is not None)
         self._slots.discard(meta.uid)
         self._recount(known.meta.uid)
         # Whoever keeps anything about it learns by its key that it is gone.
@@ -168,13 +181,13 @@ class World:
             self._marks.run(known.run_key)
         self._tidy(meta.uid)
 
-    def put_run(self, raw: Mapping[str, Any]) -> None:
-        """Take note of a BernsteinRun as it is."""
+    def put_run(self, raw: Mapping[str, Any]) -> RunObject:
+        """Take note of a BernsteinRun as it is; returns what was read."""
         run = RunObject.parse(raw)
         key = run.meta.key
         known = self._runs.get(key)
         if self._is_old_news(run.meta, known.meta if known else None):
-            return
+            return run
         self._runs[key] = run
         self._rosters.setdefault(roster_key(key), Roster()).begin(key, run.meta.uid)
         self._marks.run(key)
@@ -183,6 +196,7 @@ class World:
         if known and retried(known.status.requests) != retried(run.status.requests):
             for task in self.roster(key).tasks.values():
                 self._learn(task)
+        return run
 
     def drop_run(self, meta: Metadata) -> None:
         """Take note that a BernsteinRun is gone."""
@@ -197,13 +211,14 @@ class World:
         self._mark_all(meta.key)
         self._tidy_roster(roster_key(meta.key))
 
-    def put_profile(self, raw: Mapping[str, Any]) -> None:
-        """Take note of an AgentProfile as it is."""
+    def put_profile(self, raw: Mapping[str, Any]) -> ProfileObject:
+        """Take note of an AgentProfile as it is; returns what was read."""
         profile = ProfileObject.parse(raw)
         known = self.profiles.current(profile.meta.key)
         if not self._is_old_news(profile.meta, known.meta if known else None):
             self.profiles.put(profile)
             self._mark_users(profile.meta)
+        return profile
 
     def drop_profile(self, meta: Metadata) -> None:
         """Take note that an AgentProfile is gone."""
@@ -214,16 +229,13 @@ class World:
             self._mark_users(meta)
 
     def recall_departed(self) -> None:
-        """After complete lists: count the tasks that were deleted while nobody here looked."""
+        """After complete lists: find the tasks and runs that were deleted while nobody here looked."""
         for key, run in self._runs.items():
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
             self._rosters.setdefault(roster_key(key), Roster()).recall(run.status, absent=absent)
-        self._recall_gone_runs()
-
-    def _recall_gone_runs(self) -> None:
-        """Let the grace of agents begin whose run was deleted while nobody here looked."""
         for roster in self._rosters.values():
+            # The grace of agents begins whose run was deleted meanwhile.
             if roster.run and roster.run not in self._runs and not roster.gone_since:
                 roster.gone_since = self._clock()
                 self._mark_all(roster.run)
@@ -286,7 +298,7 @@ class World:
         return self._rosters.setdefault(self._roster_of_task[task.meta.uid], Roster())
 
     def _profile_of(self, task: TaskObject) -> ProfileObject | None:
-        effective = self._effective(task)
+        effective = self.effective_of(task)
         return self.profiles.current((task.meta.namespace, effective.profile)) if effective else None
 
     def _task_of(self, uid: str) -> TaskObject | None:
@@ -296,7 +308,7 @@ class World:
 
     def _may_start(self, task: TaskObject) -> bool:
         """Whether a task's run would let it start now."""
-        run, slots = self._run_of(task), self._roster_of(task).live
+        run, slots = self.run_of(task), self._roster_of(task).live
         return task.meta.uid in self._slots or has_room(run, live=slots, operator_limit=self._operator_limit)
 
     def _learn(self, task: TaskObject) -> None:
@@ -305,12 +317,12 @@ class World:
         What its Pod's end is about to make it say counts too: by the time that it is stored, another task has
         the Pod's slot.
         """
-        status, effective, now = task.status, self._effective(task), self._clock()
+        status, effective, now = task.status, self.effective_of(task), self._clock()
         attempt = open_attempt(status)
         if attempt and effective and self._pods.has_ended(task.meta.uid, attempt.pod_name):
             snapshot = self.task_snapshot(task.meta.key, refusal=None)
             status = closed(Course(status), Question(snapshot, effective, now)).status if snapshot else status
-        self.profiles.learn(task, status, effective, run=self._run_of(task), now=now)
+        self.profiles.learn(task, status, effective, run=self.run_of(task), now=now)
 
     def _settle_slots(self, task: TaskObject) -> None:
         """Follow what a task's stored status says of its slot."""
@@ -328,31 +340,18 @@ class World:
         if key is None or roster is None:
             return 0
         task = roster.tasks.get(uid)
-        change = roster.hold(uid, count=self._count(task, uid), role=self._role(task, uid))
+        attempt = open_attempt(task.status) if task else None
+        count = max(self._pods.held(uid, attempt), int(uid in self._slots))
+        of_pods = (one.pod.role for one in self._pods.of_task(uid))
+        role = (self.role_of(task) if task else "") or next(of_pods, "")
+        change = roster.hold(uid, count=count, role=role)
         if change and roster.run:
             self._marks.run(roster.run)
         return change
 
-    def _count(self, task: TaskObject | None, uid: str) -> int:
-        attempt = open_attempt(task.status) if task else None
-        return max(self._pods.held(uid, attempt), int(uid in self._slots))
-
-    def _role(self, task: TaskObject | None, uid: str) -> str:
-        role = self.role_of(task) if task else ""
-        return role or next((one.pod.role for one in self._pods.of_task(uid)), "")
-
-    def _run_of(self, task: TaskObject) -> RunObject | None:
-        """Return a task's run; what a former run of that name made is none of the present one's."""
-        run = self._runs.get(task.run_key) if task.run_key else None
-        return run if run and task.made_by in ("", run.meta.uid) else None
-
     def _is_old_news(self, new: Metadata, known: Metadata | None) -> bool:
         """Whether something as new or newer is known under that name, or that the object is gone."""
         return self._graves.too_late(new) or (known is not None and new.version <= known.version)
-
-    def _effective(self, task: TaskObject) -> EffectiveTask | None:
-        run = self._run_of(task)
-        return task.effective(run.spec.task_defaults if run and run.spec else None)
 
     def _pod_changed(self, pod: Pod, uid: str) -> None:
         # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
@@ -396,6 +395,6 @@ class World:
         for task in self._tasks.values():
             if task.meta.namespace != profile.namespace or task.status.phase in SETTLED_PHASES:
                 continue
-            effective = self._effective(task)
+            effective = self.effective_of(task)
             if effective and effective.profile == profile.name:
                 self._marks.task(task.meta.key)
