@@ -240,7 +240,8 @@ class Books:
         """
         key = BookKey(run.meta.namespace, run.meta.name, run.meta.uid)
         book = self._books.get(key) or Book(key)
-        for uid in book.unwritten.keys() - tasks.keys():
+        # Not a difference of the two: that would go through all tasks of the run at each of its passes.
+        for uid in [one for one in book.unwritten if one not in tasks]:
             del book.unwritten[uid]
             self._owed.pop(uid, None)
         return LedgerState(

@@ -85,6 +85,7 @@ class Profiles:
         """Take note that a profile is gone."""
         self._objects.pop(key, None)
         self._decided.pop(key, None)
+        self._tidy(key)
         self._marks.profile(key)
 
     def decide(self, key: Key, status: AgentProfileStatus) -> None:
@@ -154,6 +155,7 @@ class Profiles:
             book.words[uid] = word
         else:
             book.words.pop(uid, None)
+        self._tidy(key)
         self._marks.profile(key)
 
     def _wait(self, task: TaskObject, profile: Key | None) -> None:
@@ -163,6 +165,7 @@ class Profiles:
         if before:
             key, age = before
             self._books[key].waiting.discard(age)
+            self._tidy(key)
         if profile:
             born = task.meta.creation_timestamp
             age = (born.isoformat() if born else "", task.meta.name, uid)
@@ -177,6 +180,12 @@ class Profiles:
         if not book.retried or latest > book.retried:
             book.retried = latest
             self._marks.profile(profile)
+
+    def _tidy(self, key: Key) -> None:
+        """Forget a profile that isn't there and of which no task says anything."""
+        book = self._books.get(key)
+        if book and key not in self._objects and not (book.words or book.waiting):
+            del self._books[key]
 
     def _mark_probed(self, uid: str) -> None:
         """Mark the profile that a task probes: how the task fares is what the circuit waits for."""

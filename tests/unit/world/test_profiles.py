@@ -257,3 +257,16 @@ def test_a_profile_that_is_gone_is_none_any_more() -> None:
     scene.world.drop_profile(profile(version=9).meta)
     assert scene.world.profile_snapshot(PROFILE) is None
     assert scene.marks() == {"default"}
+
+
+@pytest.mark.parametrize("profile_first", [True, False], ids=["it goes first", "its task goes first"])
+def test_of_a_profile_that_is_gone_with_its_tasks_nothing_is_kept(profile_first: bool) -> None:
+    scene = Scene()
+    scene.put(status=status(refused(), retried_time=at(70)))
+    if profile_first:
+        scene.world.drop_profile(profile(version=99).meta)
+    scene.world.drop_task(task(version=99).meta)
+    if not profile_first:
+        scene.world.drop_profile(profile(version=99).meta)
+    scene.world.put_profile(raw_profile(version=100, metadata={"uid": "another"}))
+    assert (scene.seen.retried, scene.seen.faults) == (None, ())
