@@ -37,6 +37,7 @@ from bernstein_operator.decisions.requests import (
     new_value,
     request,
 )
+from bernstein_operator.decisions.run_deadline import has_passed
 
 RETRIABLE_PHASES: Final = frozenset({TaskPhase.FAILED, TaskPhase.QUARANTINED})
 """Phases that a person's retry leads out of."""
@@ -98,18 +99,29 @@ def _quarantine(course: Course, question: Question, value: str) -> Course:
 
 
 def _retry(course: Course, question: Question, value: str) -> Course:
-    verb, phase, run = CommandVerb.RETRY, course.status.phase, question.snapshot.run
+    verb, phase = CommandVerb.RETRY, course.status.phase
     if phase in BLOCKED_PHASES:
         return _recorded(course, question, verb, value, "Looked at again.")
-    if run and run.status.phase in _FINAL_RUNS:
-        text = f"{IGNORED}its run is {run.status.phase}, which is final."
-        return _recorded(course, question, verb, value, text)
-    if run and run.spec and run.spec.deadline and run.spec.deadline <= question.now:
-        text = f"{IGNORED}its run's deadline has passed; that needs a later one first."
-        return _recorded(course, question, verb, value, text)
-    if phase not in RETRIABLE_PHASES or question.snapshot.task.cancelled:
+    if phase not in RETRIABLE_PHASES:
         return _ignored(course, question, verb, value)
+    obstacle = _against_a_retry(question)
+    if obstacle:
+        return _recorded(course, question, verb, value, f"{IGNORED}{obstacle}")
     return _afresh(_recorded(course, question, verb, value, "A fresh start."), question)
+
+
+def _against_a_retry(question: Question) -> str:
+    """Return what would end a task again that got a fresh start now, empty where nothing would."""
+    task, run = question.snapshot.task, question.snapshot.run
+    if task.cancelled:
+        return "its annotation says cancel; that has to be taken off first."
+    if run and run.status.phase in _FINAL_RUNS:
+        return f"its run is {run.status.phase}, which is final."
+    if run and (run.cancelled or run.drained):
+        return f"its run is being {'cancelled' if run.cancelled else 'drained'}, or its annotation says so."
+    if run and has_passed(run, now=question.now):
+        return "its run's deadline has passed; that needs a later one first."
+    return ""
 
 
 def _drain(course: Course, question: Question, value: str) -> Course:

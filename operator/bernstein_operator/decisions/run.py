@@ -159,7 +159,8 @@ def _ended(snapshot: RunSnapshot) -> _Verdict:
 
 
 def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
-    unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING)
+    # What can't be read isn't settled by a cancel either, and must not keep its run from its end.
+    unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck
     how, what = ("Cancelled", "are being stopped") if snapshot.run.cancelled else ("Drained", "finish")
     if unsettled or snapshot.live:
         text = f"{how} by annotation; agents that {what}: {snapshot.live}."

@@ -24,6 +24,7 @@ from bernstein_operator.decisions.requests import (
     new_value,
     request,
 )
+from bernstein_operator.decisions.run_deadline import has_passed
 
 _Effect: TypeAlias = Callable[[RunSnapshot, str, datetime], str]
 _FINAL: Final = (RunPhase.SUCCEEDED, RunPhase.CANCELLED)
@@ -71,10 +72,13 @@ def _end(effect: str) -> _Effect:
 
 def _retry(snapshot: RunSnapshot, _: str, now: datetime) -> str:
     run = snapshot.run
-    if run.spec and run.spec.deadline and run.spec.deadline <= now:
+    if has_passed(run, now=now):
         return f"{IGNORED}its deadline has passed; it needs a later one first."
-    if run.status.phase in _FINAL or run.cancelled or run.drained:
-        return f"{IGNORED}the run is {run.status.phase}, or about to end."
+    if run.status.phase in _FINAL:
+        return f"{IGNORED}the run is {run.status.phase}, which is final."
+    if run.cancelled or run.drained:
+        how = "cancelled" if run.cancelled else "drained"
+        return f"{IGNORED}the run is being {how}, or its annotation says so."
     if not snapshot.retriable:
         return f"{IGNORED}none of its tasks is Failed or Quarantined."
     return f"A fresh start for {snapshot.retriable} tasks."

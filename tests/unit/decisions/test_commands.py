@@ -114,6 +114,7 @@ def test_where_a_command_leads(
         (BLOCKED, {"retry": "1"}, "Looked at again."),
         (WAITS, {"retry": "1"}, "Ignored: the task is Pending."),
         (DONE, {"quarantine": "odd"}, "Ignored: the task is Succeeded."),
+        (DONE, {"retry": "1"}, "Ignored: the task is Succeeded."),
         (WAITS, {"drain": "true"}, "Ignored: only a run can be drained; cancel ends a task."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
@@ -261,6 +262,25 @@ def test_no_retry_in_a_run_whose_end_is_final(of_run: str) -> None:
     decision = on(asked(FAILED, retry="1"), run=run(status={"phase": of_run}))
     assert decision.status.phase == "Failed"
     assert records(decision.status)[0][3] == f"Ignored: its run is {of_run}, which is final."
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"), [("cancel", "cancelled"), ("drain", "drained")], ids=["cancelled", "drained"]
+)
+def test_no_retry_in_a_run_that_is_to_end(verb: str, told: str) -> None:
+    ending = run(metadata={"annotations": {f"bernstein.run/{verb}": "true"}})
+    decision = on(asked(FAILED, retry="1"), run=ending)
+    assert decision.status.phase == "Failed"
+    effect = f"Ignored: its run is being {told}, or its annotation says so."
+    assert records(decision.status)[0][3] == effect
+
+
+def test_a_retry_of_a_failed_task_says_that_a_cancel_is_in_its_way() -> None:
+    decision = on(asked(FAILED, cancel="true", retry="1"))
+    assert [effect for *_, effect in records(decision.status)] == [
+        "Ignored: the task is Failed.",
+        "Ignored: its annotation says cancel; that has to be taken off first.",
+    ]
 
 
 @pytest.mark.parametrize(("deadline", "phase"), [(10, "Failed"), (11, "Pending")], ids=["reached", "ahead"])

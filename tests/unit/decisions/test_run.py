@@ -136,6 +136,13 @@ def stored(decision: RunDecision, **options: Any) -> RunObject:
         ),
         pytest.param(
             run(cancel="true"),
+            {"phases": {CANCELLED: 1, PENDING: 1}, "stuck": 1},
+            "Cancelled",
+            "Cancelled",
+            id="cancelled, one can't be read",
+        ),
+        pytest.param(
+            run(cancel="true"),
             {"phases": {CANCELLED: 1}, "live": 1},
             "Draining",
             "Draining",
