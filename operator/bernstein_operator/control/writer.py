@@ -188,6 +188,8 @@ class Writer:
             if plan.needs_config_map and not await self._create_envelope(plan):
                 await self._name_taken(task, f"A ConfigMap {plan.attempt.pod_name!r}")
                 return
+            if self._called_off(task):
+                return
             answer = await self.api.create(PODS, meta.namespace, pod(plan))
         except AlreadyExistsError:
             answer = await self.api.get(PODS, meta.namespace, plan.attempt.pod_name)
@@ -200,6 +202,11 @@ class Writer:
             return
         self.holds.accepted(meta.key)
         self.world.seen(found)
+
+    def _called_off(self, task: TaskObject) -> bool:
+        """Whether a cancel was seen since the decision; that has marked the task, so it is decided anew."""
+        known, run = self.world.task(task.meta.key), self.world.run_of(task)
+        return bool((known and known.cancelled) or (run and run.cancelled))
 
     def _plan(self, task: TaskObject) -> PodPlan | None:
         """Return what the Pod is made of; None where the task became unreadable or lost run or profile."""

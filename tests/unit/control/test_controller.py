@@ -9,10 +9,22 @@ import pytest
 
 from bernstein_operator.api.snapshot import Refusal
 from bernstein_operator.api.vocabulary import AdmittedReason
-from bernstein_operator.decisions.plan import DeletePod
+from bernstein_operator.decisions.plan import CreatePod, DeletePod
 from bernstein_operator.kube.errors import UnavailableError
 from tests.unit.control.cluster import CONFIG_MAPS, PODS, ROOT, Cluster, operating
-from tests.unit.objects import RUN_UID, Raw, name_of_pod, owned_by, pod, raw_run, raw_task, running, task
+from tests.unit.objects import (
+    RUN_UID,
+    Raw,
+    attempt,
+    name_of_pod,
+    owned_by,
+    pod,
+    raw_run,
+    raw_task,
+    running,
+    status,
+    task,
+)
 
 UNSEEN = {"phase": "Pending", "observedGeneration": -1}
 NODE = "/api/v1/nodes/node-1"
@@ -74,6 +86,24 @@ async def test_a_pod_of_our_own_that_is_there_already_is_taken_over() -> None:
         await cluster.until(lambda: any(one.method == "GET" for one in cluster.asked))
     assert task_status(cluster)["attempt"] == 1
     assert "endTime" not in task_status(cluster)["attempts"][0]
+
+
+@pytest.mark.parametrize(
+    ("run", "of_task"),
+    [
+        pytest.param({"cancel": "true"}, {}, id="of its run"),
+        pytest.param({}, {"metadata": {"annotations": {"bernstein.run/cancel": "true"}}}, id="its own"),
+    ],
+)
+async def test_no_pod_is_asked_for_once_a_cancel_was_seen(run: Raw, of_task: Raw) -> None:
+    async with operating(plain_run(), plain_task()) as cluster:
+        cluster.refuse(PODS, 403, QUOTA)
+        await cluster.until(lambda: waits_for(cluster) == "QuotaExceeded")
+        decided = task(status=status(attempt()))
+        cluster.writer.world.put_run(raw_run(version=900, **run))
+        cluster.writer.world.put_task(raw_task(version=900, status=UNSEEN, **of_task))
+        await cluster.writer.act(decided, CreatePod())
+        assert cluster.created(PODS) == [POD], "only the one that was refused"
 
 
 async def test_somebody_elses_pod_is_left_alone() -> None:
