@@ -65,7 +65,7 @@ class RunPhase(StrEnum):
     FAILED = "Failed"
     """No task can move and not all succeeded."""
     CANCELLED = "Cancelled"
-    """Cancelled by a person, and nothing is live any more."""
+    """Cancelled or drained by a person, and nothing is live any more."""
 
 
 ENDED_RUN_PHASES: Final = frozenset({RunPhase.SUCCEEDED, RunPhase.FAILED, RunPhase.CANCELLED})
@@ -102,7 +102,8 @@ class ConditionType(StrEnum):
     READY = "Ready"
     """On a profile that once couldn't be: False while its tasks are kept back, the reason says by what."""
     LEDGER_WRITABLE = "LedgerWritable"
-    """False on a run whose abandonments can't be written down; True once they could again."""
+    """False on a run whose abandonments can't be written down; True once they could again, or if somebody
+    changed a row."""
 
 
 class ConditionStatus(StrEnum):
@@ -165,7 +166,7 @@ class BlockCause(StrEnum):
     DELETED = "Deleted"
     """It was deleted before it succeeded."""
     ABANDONED = "Abandoned"
-    """Its agent gave it up."""
+    """It was given up, by its agent, a person or the operator."""
     MISSING = "Missing"
     """It was still unknown after dependencyTimeoutSeconds."""
     INVALID = "Invalid"
@@ -246,13 +247,13 @@ class RunReason(StrEnum):
     SUSPENDED = "Suspended"
     """spec.suspend: nothing new starts; live agents go on."""
     DRAINING = "Draining"
-    """It was cancelled; its live agents are being stopped."""
+    """It was cancelled, and its live agents are being stopped; or drained, and they finish."""
     ALL_SUCCEEDED = "AllSucceeded"
     """Every task succeeded."""
     TASKS_FAILED = "TasksFailed"
     """No task can move and not all succeeded; the text counts them by phase."""
     CANCELLED = "Cancelled"
-    """It was cancelled, and nothing is live any more."""
+    """It was cancelled or drained, and nothing is live any more."""
     OPEN = "Open"
     """spec.open: no task can move, and the run waits for further ones."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
@@ -260,7 +261,7 @@ class RunReason(StrEnum):
     LEDGER_WRITE_FAILED = "LedgerWriteFailed"
     """The API server refuses a row of the ledger, or can't be reached; the write is tried again."""
     LEDGER_WRITTEN = "LedgerWritten"
-    """Every abandonment is in the ledger again."""
+    """Every abandonment is in the ledger again, or always was; the text names rows that somebody changed."""
     INVALID_SPEC = "InvalidSpec"
     """What is stored can't be understood; the text names the field. None of its tasks starts."""
     TASK_CREATION_REFUSED = "TaskCreationRefused"
@@ -310,7 +311,7 @@ class EventReason(StrEnum):
     RETRY_REQUESTED = "RetryRequested"
     """A person asked for a fresh attempt, or to have a run look again."""
     CHANGE_IGNORED = "ChangeIgnored"
-    """A person's command, or a change of spec, can't act where the object stands; the note says why."""
+    """A person's command can't act where the object stands; the note says why."""
     UNKNOWN_ANNOTATION_VALUE = "UnknownAnnotationValue"
     """A command's annotation has a value that means nothing; nothing was done."""
     CIRCUIT_OPENED = "CircuitOpened"
@@ -322,7 +323,7 @@ class EventReason(StrEnum):
     LEDGER_WRITE_FAILED = "LedgerWriteFailed"
     """An abandonment could not be written into the ledger; the write is tried again."""
     CANCELLED = "Cancelled"
-    """A task came to its end because a person cancelled it or its run."""
+    """A task came to its end because a person cancelled it, or cancelled or drained its run."""
     RUN_STARTED = "RunStarted"
     """A run's first task was given a slot."""
     RUN_PAUSED = "RunPaused"

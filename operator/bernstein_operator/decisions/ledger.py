@@ -43,7 +43,7 @@ class Row:
         run: the run's name.
         run_uid: the run's UID, empty where there was no run of that name.
         namespace: of both.
-        actor: who gave it up: "agent", a person's name, or "unknown".
+        actor: who gave it up: "agent", "operator" (no attempt was left), a person's name, or "unknown".
         cost_to_date_usd: what all its attempts spent, a decimal number as in status.
     """
 
@@ -115,7 +115,10 @@ def in_order(
 
 
 def row_of(task: TaskObject, run: RunObject | None, *, role: str, adapter: str) -> Row:
-    """Return an abandoned task's row; everything in it is stored, so a late one says the same."""
+    """Return an abandoned task's row, from what is stored: a late one says the same.
+
+    Only ``role`` and ``adapter`` are those of the run and profile as they are by then.
+    """
     namespace, run_name = task.run_key or (task.meta.namespace, "")
     status = task.status
     reason, detail, actor, moment = _given_up(status)
