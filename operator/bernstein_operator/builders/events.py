@@ -261,8 +261,12 @@ def _request_notices(requests: Iterable[Request]) -> Iterator[Notice]:
         elif one.verb is CommandVerb.RETRY:
             yield Notice(EventReason.RETRY_REQUESTED, one.time, asked, action="Retry")
         elif one.verb is CommandVerb.ABANDON and not read_wish(one.value).known:
-            note = f"{one.value!r} begins with none of the twelve reasons; it counts as other."
-            yield Notice(EventReason.UNKNOWN_ABANDON_REASON, one.time, note, WARNING, action="Abandon")
+            yield _unknown_reason(one)
+
+
+def _unknown_reason(asked: Request) -> Notice:
+    note = f"{asked.value!r} begins with none of the twelve reasons; it counts as other."
+    return Notice(EventReason.UNKNOWN_ABANDON_REASON, asked.time, note, WARNING, action="Abandon")
 
 
 def _pause_notice(suspended: Condition) -> Notice:

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
 
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
+from bernstein_operator.api.pod import Metadata
 from bernstein_operator.builders.events import Notice, event, profile_notices, run_notices, task_notices
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.telemetry import metrics
@@ -141,5 +142,13 @@ class Herald:
                 if since is None or notice.at >= since:
                     body = event(notice, kind=kind, meta=one.meta, instance=self._instance)
                     self._recorder.post(one.meta.namespace, body)
+                    _log(notice, kind=kind, meta=one.meta)
         except Exception:
             log.exception("events not told", extra={"kind": kind, "object": one.meta.name})
+
+
+def _log(notice: Notice, *, kind: str, meta: Metadata) -> None:
+    """Log what the documents have a name for, by that name; a note may be an agent's, so it stays out."""
+    if notice.document:
+        where = {"kind": kind, "namespace": meta.namespace, "object": meta.name}
+        log.info(notice.document, extra={**where, "reason": notice.reason})

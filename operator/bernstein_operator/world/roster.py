@@ -75,7 +75,8 @@ class Roster:
     @property
     def retriable(self) -> int:
         """How many tasks a person's retry could give a fresh start."""
-        return sum(self.counts(maker) for maker in self._retriable.values())
+        found = self._phases.items()
+        return sum(n for (maker, phase), n in found if phase in RETRIABLE_PHASES and self.counts(maker))
 
     def retrying(self, asked: datetime | None) -> int:
         """Return how many tasks are due to obey a retry that was asked of the run at ``asked``."""

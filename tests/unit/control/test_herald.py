@@ -93,6 +93,17 @@ async def test_what_is_new_about_a_task_is_told_once(deeds: list[Deed], events: 
     assert await told(*deeds) == events
 
 
+async def test_what_the_documents_name_is_logged_by_that_name_without_the_agents_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    late = attempt(start_time=at(1), end_time=at(9), result_class="deadline", message="the agent's words")
+    caplog.set_level("INFO")
+    await told(seen(AFTER), seen(task(version=8, status=status(late))))
+    [logged] = [one for one in caplog.records if one.message == "task.deadline_exceeded"]
+    assert (logged.__dict__["object"], logged.__dict__["reason"]) == ("t", "DeadlineExceeded")
+    assert "words" not in str(logged.__dict__)
+
+
 async def test_what_is_new_about_a_run_is_told_once() -> None:
     assert await told(*(partial(Herald.run_seen, run=one) for one in (WAITS, BEGUN, BEGUN))) == ["RunStarted"]
 
