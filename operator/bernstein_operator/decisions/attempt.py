@@ -5,6 +5,7 @@ once the Pod has been seen. So whatever the operator was doing when it was kille
 Pod may exist, and asking for it once more can't make a second one.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -23,7 +24,7 @@ from bernstein_operator.decisions.deadline import Bounds, Limit, limits_of
 from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.fingerprint import fingerprint
 from bernstein_operator.decisions.granting import on_record
-from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify
+from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify, result_of
 from bernstein_operator.decisions.usage import facts, total
 
 SHOW_WAITING_AFTER: Final = timedelta(seconds=10)
@@ -108,6 +109,28 @@ def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTa
     summary = result.summary[:1024] or status.summary
     spent = total(status.usage, ended.attempts[-1].usage)
     return ended.model_copy(update={"summary": summary, "usage": spent})
+
+
+def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> AgentTaskStatus:
+    """Return the status with what Pods spent whose attempts were closed before they were heard of.
+
+    Nothing else of what they say counts: how these attempts ended is on record.
+    """
+    for one in sightings:
+        status = _with_spend_of(one.pod, status)
+    return status
+
+
+def _with_spend_of(pod: Pod, status: AgentTaskStatus) -> AgentTaskStatus:
+    unheard = (one for one in status.attempts if one.end_time and not one.usage)
+    attempt = next((one for one in unheard if one.pod_name == pod.metadata.name), None)
+    result = result_of(pod) if attempt else None
+    if not (attempt and result):
+        return status
+    spent = facts(result)["usage"]
+    heard = attempt.model_copy(update={"usage": spent})
+    attempts = tuple(heard if one is attempt else one for one in status.attempts)
+    return status.model_copy(update={"attempts": attempts, "usage": total(status.usage, spent)})
 
 
 @dataclass(frozen=True, slots=True)

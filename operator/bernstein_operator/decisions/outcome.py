@@ -73,7 +73,7 @@ def classify(pod: Pod, *, gone: bool, limit: Limit, has_repository: bool, now: d
     ``limit`` is the earliest of those that held for it.
     """
     ended = pod.agent.terminated
-    result = _read(pod, ended)
+    result = result_of(pod)
     verdict = next(_verdicts(pod, ended, result=result, gone=gone, limit=limit, repo=has_repository))
     result_class, reason, message = verdict
     by_limit = result_class is ResultClass.DEADLINE and not _within(ended, limit, tolerance=EARLY)
@@ -86,6 +86,18 @@ def classify(pod: Pod, *, gone: bool, limit: Limit, has_repository: bool, now: d
         result=result,
         limit=limit.kind if by_limit else None,
     )
+
+
+def result_of(pod: Pod) -> Result | None:
+    """Return the runner's result if it is there, can be read, and is about this very Pod."""
+    ended = pod.agent.terminated
+    if not ended or not ended.message:
+        return None
+    try:
+        result = parse_result(ended.message)
+    except ContractError:
+        return None
+    return result if result.subject.id == pod.metadata.name else None
 
 
 _Verdict: TypeAlias = tuple[ResultClass, str, str]
@@ -206,14 +218,3 @@ def _never_ran(pod: Pod) -> _Verdict:
         )
     text = pod.status.message or "The Pod ended and its kubelet reported no agent container."
     return ResultClass.TRANSIENT, AttemptReason.RESULT_MISSING, text
-
-
-def _read(pod: Pod, ended: Terminated | None) -> Result | None:
-    """Return the runner's result if it is there, can be read, and is about this very Pod."""
-    if not ended or not ended.message:
-        return None
-    try:
-        result = parse_result(ended.message)
-    except ContractError:
-        return None
-    return result if result.subject.id == pod.metadata.name else None

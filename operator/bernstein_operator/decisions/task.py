@@ -6,6 +6,7 @@ conditions say so. Level-triggered: only what is there counts, never which event
 or a restart changes nothing.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from bernstein_operator.api.conditions import find
@@ -19,7 +20,7 @@ from bernstein_operator.api.vocabulary import (
     ConditionType,
     TaskPhase,
 )
-from bernstein_operator.decisions.attempt import close, open_attempt
+from bernstein_operator.decisions.attempt import close, open_attempt, with_late_spend
 from bernstein_operator.decisions.closing import after, closed
 from bernstein_operator.decisions.commands import obey
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, task_conditions
@@ -49,6 +50,7 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
     course = obey(closed(Course(task.status), question), question)
     course = going_on(course, question) if open_attempt(course.status) else waiting(course, question)
     course = watch(course, question)
+    course = replace(course, status=with_late_spend(course.status, snapshot.sightings))
     rest = clear_away(course.status, snapshot, now=now)
     wrong = illegal_move(task.status, course.status)
     if wrong:

@@ -5,9 +5,23 @@ import pytest
 from bernstein_agent.contract import Result, ResultClass, ResultSubject
 from bernstein_agent.contract import Usage as Reported
 from bernstein_operator.api.money import Money
+from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.task_status import Usage
+from bernstein_operator.decisions.task import decide
 from bernstein_operator.decisions.usage import facts, total
-from tests.unit.objects import COMMIT_A, COMMIT_B
+from tests.unit.objects import (
+    COMMIT_A,
+    COMMIT_B,
+    at,
+    attempt,
+    name_of_pod,
+    pod,
+    said,
+    snapshot,
+    status,
+    task,
+    terminated,
+)
 
 SOME = Usage(input_tokens=1, output_tokens=2, cached_tokens=3, cost_usd=Money.parse("0.10"))
 MORE = Usage(input_tokens=10, output_tokens=20, cached_tokens=30, cost_usd=Money.parse("0.70"))
@@ -56,3 +70,30 @@ def test_a_result_goes_on_record() -> None:
         "rescue_branch": "b/r/t.rescue-1",
         "retry_after_seconds": 7,
     }
+
+
+NAME = name_of_pod()
+WORD = said(NAME, usage=Reported(input_tokens=10, output_tokens=20, cached_tokens=30, cost_micros=700_000))
+LATE = pod(phase="Succeeded", agent=terminated(message=WORD))
+CLOSED = attempt(end_time=at(2), result_class="cancelled", reason="Cancelled")
+
+
+@pytest.mark.parametrize(
+    ("seen", "own", "whole"),
+    [
+        pytest.param(LATE, MORE, BOTH, id="it told its spend"),
+        pytest.param(pod(phase="Failed", agent=terminated(1)), None, SOME, id="it left no word"),
+        pytest.param(
+            pod(phase="Succeeded", name="other", agent=terminated(message=WORD)), None, SOME, id="no attempt's"
+        ),
+    ],
+)
+def test_of_a_pod_whose_attempt_was_closed_only_the_spend_counts(
+    seen: Pod, own: Usage | None, whole: Usage
+) -> None:
+    ended = task(status=status(CLOSED, phase="Cancelled", completion_time=at(2), usage=SOME))
+    once = decide(snapshot(ended, seen), now=at(20)).status
+    assert (once.attempts[0].usage, once.usage) == (own, whole)
+    assert (once.phase, once.attempts[0].result_class) == ("Cancelled", "cancelled")
+    again = decide(snapshot(task(status=once), seen), now=at(30)).status
+    assert again.usage == whole, "and it counts once"
