@@ -75,6 +75,7 @@ def test_a_result_goes_on_record() -> None:
 NAME = name_of_pod()
 WORD = said(NAME, usage=Reported(input_tokens=10, output_tokens=20, cached_tokens=30, cost_micros=700_000))
 LATE = pod(phase="Succeeded", agent=terminated(message=WORD))
+STRANGER = pod(phase="Succeeded", name="other", agent=terminated(message=WORD))
 CLOSED = attempt(end_time=at(2), result_class="cancelled", reason="Cancelled")
 
 
@@ -83,9 +84,7 @@ CLOSED = attempt(end_time=at(2), result_class="cancelled", reason="Cancelled")
     [
         pytest.param(LATE, MORE, BOTH, id="it told its spend"),
         pytest.param(pod(phase="Failed", agent=terminated(1)), None, SOME, id="it left no word"),
-        pytest.param(
-            pod(phase="Succeeded", name="other", agent=terminated(message=WORD)), None, SOME, id="no attempt's"
-        ),
+        pytest.param(STRANGER, None, SOME, id="no attempt's"),
     ],
 )
 def test_of_a_pod_whose_attempt_was_closed_only_the_spend_counts(
