@@ -81,6 +81,7 @@ class TaskSnapshot:
         run_gone_since: since when its run, which was there before, has been missing.
         row_missing: whether it has no row in the abandonment ledger, as nearly all tasks haven't.
         row_tried: whether such a row was written, or could not be, in this process.
+        inherited: whether its open attempt, whose Pod was never seen, is another process's.
     """
 
     task: TaskObject
@@ -96,6 +97,7 @@ class TaskSnapshot:
     run_gone_since: datetime | None = None
     row_missing: bool = False
     row_tried: bool = False
+    inherited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

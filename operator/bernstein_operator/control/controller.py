@@ -17,19 +17,17 @@ from bernstein_operator.api.snapshot import RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
 from bernstein_operator.builders.patch import status_patch
 from bernstein_operator.control import clock
+from bernstein_operator.control.heritage import Heritage
 from bernstein_operator.control.holds import Holds
-from bernstein_operator.control.lanes import Lane, Lanes
+from bernstein_operator.control.lanes import Lane, Lanes, lane_of
 from bernstein_operator.control.queue import Kind, WorkKey, WorkQueue
 from bernstein_operator.control.writer import Writer
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.circuit import decide_profile
 from bernstein_operator.decisions.plan import (
     Action,
-    CreatePod,
-    DeletePod,
     RecordAbandonment,
     RunDecision,
-    StopPod,
     TaskDecision,
 )
 from bernstein_operator.decisions.run import decide_run
@@ -134,6 +132,7 @@ class Controller:
         self._run_written: dict[Key, float] = {}
         self._pauses: dict[Key, _Pause] = {}
         self._illegal: dict[WorkKey, str] = {}
+        self._heritage = Heritage()
         self.beat = clock.monotonic()
 
     async def run(self) -> None:
@@ -216,13 +215,16 @@ class Controller:
         if not snapshot:
             self._holds.forget(name)
             self._illegal.pop(key, None)
+            self._heritage.forget(name)
             self._writer.herald.task_gone(name)
             self._queue.schedule(key, None)
             return None
         self._tell(snapshot.task)
         snapshot = self._writer.ledger.books.complete(snapshot)
+        snapshot = replace(snapshot, inherited=self._heritage.inherited(snapshot.task))
         now = clock.now()
         decision = decide(snapshot, now=now)
+        self._heritage.decided(name, decision.status)
         self._protest(key, decision.illegal)
         self._place(snapshot, decision)
         self._queue.schedule(key, _seconds_until(decision.wake, now, self._own_wait(snapshot)))
@@ -230,7 +232,7 @@ class Controller:
         patch = status_patch(task.meta, stored=task.status, wanted=decision.status)
         if not patch and not decision.actions:
             return None
-        lane = _lane_of(decision.actions)
+        lane = lane_of(decision.actions)
         return _Work(lane, self._apply(task, patch, decision.actions, urgent=lane is Lane.CONTROL))
 
     def _tell(self, task: TaskObject) -> None:
@@ -379,14 +381,6 @@ class Controller:
         self._queue.schedule(key, _seconds_until(decision.wake, now, None))
         patch = status_patch(profile.meta, stored=profile.status, wanted=decision.status)
         return _Work(Lane.STATUS, self._writer.store_profile(profile, patch)) if patch else None
-
-
-def _lane_of(actions: tuple[Action, ...]) -> Lane:
-    if any(isinstance(action, StopPod | DeletePod) for action in actions):
-        return Lane.CONTROL
-    if RecordAbandonment() in actions:
-        return Lane.LEDGER
-    return Lane.START if any(isinstance(action, CreatePod) for action in actions) else Lane.STATUS
 
 
 def _seconds_until(wake: datetime | None, now: datetime, other: float | None) -> float | None:

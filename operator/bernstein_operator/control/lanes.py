@@ -9,6 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from bernstein_operator.control.queue import WorkKey
+from bernstein_operator.decisions.plan import Action, CreatePod, DeletePod, RecordAbandonment, StopPod
 
 
 class Lane(StrEnum):
@@ -22,6 +23,15 @@ class Lane(StrEnum):
     """Writing down abandonments."""
     START = "start"
     """Making Pods and tasks."""
+
+
+def lane_of(actions: tuple[Action, ...]) -> Lane:
+    """Return the lane of a status and the actions that follow it."""
+    if any(isinstance(action, StopPod | DeletePod) for action in actions):
+        return Lane.CONTROL
+    if RecordAbandonment() in actions:
+        return Lane.LEDGER
+    return Lane.START if any(isinstance(action, CreatePod) for action in actions) else Lane.STATUS
 
 
 class Lanes:

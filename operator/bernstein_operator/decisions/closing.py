@@ -20,7 +20,7 @@ from bernstein_operator.decisions.attempt import (
     open_attempt,
 )
 from bernstein_operator.decisions.course import Course, Question, settled
-from bernstein_operator.decisions.effects import weighed
+from bernstein_operator.decisions.effects import untraceable, weighed
 from bernstein_operator.decisions.escalation import climbed
 from bernstein_operator.decisions.granting import granted
 from bernstein_operator.decisions.outcome import Outcome
@@ -50,13 +50,16 @@ def closed(course: Course, question: Question) -> Course:
     attempt = open_attempt(course.status)
     if not attempt:
         return course
+    seen = question.sighting(attempt.pod_name)
     end = find_end(
         attempt,
-        question.sighting(attempt.pod_name),
+        seen,
         bounds=question.bounds(course.status),
         has_repository=question.has_repository,
         now=question.now,
     )
+    if not end and question.snapshot.inherited and course.status.phase not in SETTLED_PHASES:
+        end = untraceable(attempt, seen, effects=question.effective.effects, now=question.now)
     if not end:
         return course
     outcome = weighed(end, attempt, effects=question.effective.effects)

@@ -6,10 +6,12 @@ it came.
 """
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from bernstein_agent.contract import Reason, ResultClass
 from bernstein_operator.api.choices import Effects
+from bernstein_operator.api.snapshot import Sighting
 from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.api.vocabulary import AttemptReason
 from bernstein_operator.decisions.attempt import Ended
@@ -30,6 +32,17 @@ def weighed(end: Ended, attempt: Attempt, *, effects: Effects) -> Outcome:
     return replace(
         outcome, result_class=ResultClass.UNKNOWN, reason=AttemptReason.EFFECTS_UNKNOWN, message=text
     )
+
+
+def untraceable(attempt: Attempt, seen: Sighting | None, *, effects: Effects, now: datetime) -> Ended | None:
+    """Return the end of an attempt that a process before this one recorded; None where its Pod may be made.
+
+    That Pod may have been made, have done its work and be gone: a second one of its name would do it again.
+    """
+    if effects is not Effects.EXTERNAL or seen or attempt.pod_uid:
+        return None
+    text = "What it has done outside is unknown: the operator was restarted before its Pod was seen."
+    return Ended(Outcome(ResultClass.UNKNOWN, AttemptReason.EFFECTS_UNKNOWN, text, None, now, None), None)
 
 
 def _says_how_far(outcome: Outcome) -> bool:

@@ -15,7 +15,7 @@ from bernstein_operator.api.vocabulary import ConditionType, TaskPhase
 from bernstein_operator.decisions.closing import after
 from bernstein_operator.decisions.course import Question
 from bernstein_operator.decisions.outcome import Outcome
-from bernstein_operator.decisions.plan import TaskDecision
+from bernstein_operator.decisions.plan import CreatePod, TaskDecision
 from bernstein_operator.decisions.task import decide, decide_refused
 from tests.unit.objects import (
     COMMIT_A,
@@ -289,6 +289,28 @@ def test_a_gone_pod_of_a_task_that_acts_outside_may_have_acted() -> None:
     gone = (Sighting(pod(phase="Pending"), gone=True),)
     decision = on(snapshot(task(status=BEGUN, effects="external"), sightings=gone))
     assert decision.status.phase is TaskPhase.QUARANTINED
+
+
+@pytest.mark.parametrize(
+    ("inherited", "effects", "pods", "phase"),
+    [
+        pytest.param(True, "external", (), "Quarantined", id="nobody knows whether its Pod was there"),
+        pytest.param(False, "external", (), "Pending", id="this process recorded it"),
+        pytest.param(True, "repository", (), "Pending", id="it can be done again"),
+        pytest.param(True, "external", (pod(phase="Pending"),), "Pending", id="its Pod is there"),
+    ],
+)
+def test_what_another_process_recorded_is_not_done_again_outside(
+    inherited: bool, effects: str, pods: tuple[Pod, ...], phase: str
+) -> None:
+    decision = on(snapshot(task(status=BEGUN, effects=effects), *pods, inherited=inherited))
+    assert decision.status.phase == phase
+    assert (CreatePod() in decision.actions) is (phase == "Pending" and not pods)
+
+
+def test_what_a_person_ended_stays_so_though_another_process_recorded_its_attempt() -> None:
+    asked = task(status=BEGUN, effects="external", cancel="true")
+    assert on(snapshot(asked, inherited=True)).status.phase is TaskPhase.CANCELLED
 
 
 # --- what the next attempt gets ---------------------------------------------------------------------------
