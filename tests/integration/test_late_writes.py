@@ -16,7 +16,7 @@ from tests.support.tasks import attempts, result_classes, wait_phase, wait_run, 
 from tests.support.timeline import Kind
 from tests.support.wire import Target
 
-START, TIMEOUT = 300, 900
+START, TIMEOUT, GATED = 300, 900, 3600
 QUOTA = "pods is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"
 
 
@@ -89,7 +89,15 @@ def test_a_large_envelope_that_was_left_by_a_refused_pod_is_replaced(
     rule = proxy.add(Rule(action=full, verbs="create", resource="pods"))
     kube.create(hand_profile())
     kube.create(make_run())
-    kube.create(make_task("t", prompt="x" * 40_000, startTimeoutSeconds=START, timeoutSeconds=TIMEOUT))
+    kube.create(
+        make_task(
+            "t",
+            prompt="x" * 40_000,
+            startTimeoutSeconds=START,
+            timeoutSeconds=TIMEOUT,
+            inputTimeoutSeconds=GATED,
+        )
+    )
     wait_waiting(kube, "t", "QuotaExceeded")
     proxy.remove(rule)
     pod = set_pod_running(kube, wait_pod(kube, "t"))
@@ -97,7 +105,7 @@ def test_a_large_envelope_that_was_left_by_a_refused_pod_is_replaced(
     envelope = json.loads(config_map["data"]["envelope.json"])
     [attempt] = attempts(wait_phase(kube, "t", "Running"))
     allowed = datetime.fromisoformat(envelope["deadline"]) - datetime.fromisoformat(attempt["intentTime"])
-    assert abs(allowed - timedelta(seconds=TIMEOUT + 2 * START)) < timedelta(seconds=1)
+    assert abs(allowed - timedelta(seconds=GATED + 2 * START + TIMEOUT)) < timedelta(seconds=1)
     end_pod(kube, pod, result=make_result(pod))
     wait_run(kube, "r", "Succeeded")
     assert len(pods_of(kube, "t")) == 1
