@@ -98,18 +98,36 @@ def _quarantine(course: Course, question: Question, value: str) -> Course:
 
 
 def _retry(course: Course, question: Question, value: str) -> Course:
-    verb, phase, run = CommandVerb.RETRY, course.status.phase, question.snapshot.run
+    verb, phase = CommandVerb.RETRY, course.status.phase
     if phase in BLOCKED_PHASES:
         return _recorded(course, question, verb, value, "Looked at again.")
-    if run and run.status.phase in _FINAL_RUNS:
-        text = f"{IGNORED}its run is {run.status.phase}, which is final."
-        return _recorded(course, question, verb, value, text)
-    if run and run.spec and run.spec.deadline and run.spec.deadline <= question.now:
-        text = f"{IGNORED}its run's deadline has passed; that needs a later one first."
-        return _recorded(course, question, verb, value, text)
-    if phase not in RETRIABLE_PHASES or question.snapshot.task.cancelled:
+    kept_from_it = _final_by_run(question)
+    if kept_from_it:
+        return _recorded(course, question, verb, value, f"{IGNORED}{kept_from_it}")
+    if phase not in RETRIABLE_PHASES:
         return _ignored(course, question, verb, value)
+    if _end_is_asked_for(question):
+        text = f"{IGNORED}an annotation asks for the end of the task or of its run."
+        return _recorded(course, question, verb, value, text)
+    if _is_to_stop(course, question):
+        return course
     return _afresh(_recorded(course, question, verb, value, "A fresh start."), question)
+
+
+def _final_by_run(question: Question) -> str:
+    """Return what of its run keeps a task from going on for good; empty where nothing does."""
+    run = question.snapshot.run
+    if run and run.status.phase in _FINAL_RUNS:
+        return f"its run is {run.status.phase}, which is final."
+    if run and run.spec and run.spec.deadline and run.spec.deadline <= question.now:
+        return "its run's deadline has passed; that needs a later one first."
+    return ""
+
+
+def _end_is_asked_for(question: Question) -> bool:
+    """Whether an annotation would end the task as soon as it goes on, even one that came too late to act."""
+    run = question.snapshot.run
+    return question.snapshot.task.cancelled or bool(run and (run.cancelled or run.drained))
 
 
 def _drain(course: Course, question: Question, value: str) -> Course:
@@ -152,10 +170,9 @@ def _afresh(course: Course, question: Question) -> Course:
 
 def _stays_cancelled(course: Course, question: Question) -> Course:
     """Obey a cancel that was seen at any time, of the task or of its run."""
-    task, run = question.snapshot.task, question.snapshot.run
-    if not (task.cancelled or (run and run.cancelled)) or course.status.phase in _DONE:
+    if not question.cancelled or course.status.phase in _DONE:
         return course
-    text = "Cancelled by annotation." if task.cancelled else "Its run was cancelled."
+    text = "Cancelled by annotation." if question.snapshot.task.cancelled else "Its run was cancelled."
     return settled(course.status, TaskPhase.CANCELLED, AttemptReason.CANCELLED, text, question.now)
 
 
@@ -164,12 +181,23 @@ def _by_run(course: Course, question: Question) -> Course:
     run, phase = question.snapshot.run, course.status.phase
     if not run or phase in FINAL_PHASES:
         return course
-    if run.drained and phase not in RETRIABLE_PHASES and not open_attempt(course.status):
+    if question.run_drained and phase not in RETRIABLE_PHASES and not open_attempt(course.status):
         text = "Its run is being drained."
         return settled(course.status, TaskPhase.CANCELLED, TaskReason.DRAINED, text, question.now)
+    if question.cancelled or question.run_drained:
+        return course
     asked, ended = latest_of(run.status.requests, CommandVerb.RETRY), course.status.completion_time
     due = asked and ended and ended <= asked.time and not asked.effect.startswith(IGNORED)
-    return _afresh(course, question) if due and phase in RETRIABLE_PHASES else course
+    due = due and phase in RETRIABLE_PHASES and not _is_to_stop(course, question)
+    return _afresh(course, question) if due else course
+
+
+def _is_to_stop(course: Course, question: Question) -> bool:
+    """Whether a task in quarantine has an agent that must be told to end first: a retry waits for that."""
+    attempt = open_attempt(course.status)
+    sighting = question.sighting(attempt.pod_name) if attempt else None
+    told = sighting and (sighting.pod.stop_class or sighting.pod.metadata.deletion_timestamp)
+    return attempt is not None and not told
 
 
 def _without_pod(course: Course, question: Question) -> Course:
