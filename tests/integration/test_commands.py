@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.builders import hand_profile, inline_task, make_run, make_task
-from tests.support.faults import Delay, Drop, Hold, Rule
+from tests.support.faults import Delay, DelayEvents, Drop, Hold, Rule
 from tests.support.kube import Kube, Kubectl, Manifest, condition, eventually
 from tests.support.operator import OperatorProcess
 from tests.support.pods import bind, end_pod, fail, pods_of, set_pod_running, succeed, wait_pod
@@ -266,6 +266,20 @@ def test_tasks_of_an_ended_run_go_in_time(kube: Kube, operator: OperatorProcess,
     kept = kube.get("bernsteinruns", "r")
     assert phase(kept) == "Succeeded"
     assert (kept["status"]["tasks"]["total"], kept["status"]["tasks"]["succeeded"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("resource", "name"), [("agenttasks", "r-a"), ("bernsteinruns", "r")])
+def test_what_is_asked_for_a_retry_in_time_is_kept(
+    kube: Kube, proxy: FaultProxy, operator: OperatorProcess, resource: str, name: str
+) -> None:
+    limits = {"failedSeconds": 5}
+    kube.create(make_run(taskDefaults={"retry": NEVER_RETRIED}, ttl=limits, tasks=[inline_task("a")]))
+    fail(kube, start(kube, "r-a"))
+    wait_run(kube, "r", "Failed")
+    with proxy.fault(DelayEvents(seconds=8), verbs="watch", resource=resource):
+        kube.annotate(resource, name, retry="before its time is over")
+        succeed(kube, start(kube, "r-a", attempt=2))
+    wait_run(kube, "r", "Succeeded")
 
 
 def test_as_its_user_types_it(kube: Kube, kubectl: Kubectl, operator: OperatorProcess) -> None:
