@@ -3,9 +3,11 @@
 import pytest
 
 from tests.support.builders import hand_profile, inline_task, make_run, make_task
+from tests.support.faults import Delay, DelayEvents, Drop, Hold, Rule
 from tests.support.kube import Kube, Kubectl, Manifest, condition, eventually
 from tests.support.operator import OperatorProcess
 from tests.support.pods import bind, end_pod, fail, pods_of, set_pod_running, succeed, wait_pod
+from tests.support.proxy import FaultProxy
 from tests.support.tasks import attempts, holds_for, result_classes, wait_phase, wait_run, wait_waiting
 from tests.support.timeline import phase
 
@@ -129,6 +131,78 @@ def test_a_persons_retry_reopens_a_failed_run(
     assert [one["number"] for one in attempts(kube.get("agenttasks", "r-a"))] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("verb", ["cancel", "drain"])
+def test_an_end_that_is_asked_of_a_failed_run_moves_nothing(
+    kube: Kube, operator: OperatorProcess, verb: str
+) -> None:
+    tasks = [inline_task("a"), inline_task("b", dependsOn=["a"])]
+    kube.create(make_run(taskDefaults={"retry": NEVER_RETRIED}, tasks=tasks))
+    fail(kube, start(kube, "r-a"))
+    wait_run(kube, "r", "Failed")
+    kube.annotate("bernsteinruns", "r", **{verb: "true"})
+    eventually(lambda: "ChangeIgnored" in told(kube, "r"), what="its event")
+    kube.annotate("agenttasks", "r-a", retry="with that still set")
+    eventually(lambda: "ChangeIgnored" in told(kube, "r-a"), what="its event")
+    assert [phase(kube.get("agenttasks", name)) for name in ("r-a", "r-b")] == ["Failed", "BlockedByFailure"]
+
+    kube.annotate("bernsteinruns", "r", **{verb: None})
+    kube.annotate("agenttasks", "r-a", retry="now")
+    succeed(kube, start(kube, "r-a", attempt=2))
+    succeed(kube, start(kube, "r-b"))
+    wait_run(kube, "r", "Succeeded")
+
+
+def test_a_retry_that_an_operator_died_of_reopens_its_run(
+    kube: Kube, proxy: FaultProxy, operator: OperatorProcess
+) -> None:
+    kube.create(make_run(taskDefaults={"retry": NEVER_RETRIED}, tasks=[inline_task("a")]))
+    fail(kube, start(kube, "r-a"))
+    wait_run(kube, "r", "Failed")
+    with proxy.fault(Drop(), verbs="patch", resource="bernsteinruns/status"):
+        kube.annotate("agenttasks", "r-a", retry="again")
+        wait_phase(kube, "r-a", "Pending")
+        operator.kill()
+    with proxy.fault(Delay(seconds=2), verbs="list", resource="bernsteinruns"):
+        # Its tasks are heard of before the run.
+        operator.start()
+    succeed(kube, start(kube, "r-a", attempt=2))
+    wait_run(kube, "r", "Succeeded")
+
+
+def test_a_retry_that_is_stored_late_keeps_its_run_open(
+    kube: Kube, proxy: FaultProxy, operator: OperatorProcess
+) -> None:
+    kube.create(make_run(taskDefaults={"retry": NEVER_RETRIED}, tasks=[inline_task("a"), inline_task("b")]))
+    fail(kube, start(kube, "r-a"))
+    other = start(kube, "r-b")
+    wait_phase(kube, "r-a", "Failed")
+    late = proxy.add(Rule(action=Hold(), verbs="patch", resource="agenttasks/status", name="r-a"))
+    again = {"bernstein.run/retry": "again"}
+    # A suspended task takes no slot, so nothing but its retry says that the run goes on.
+    kube.patch("agenttasks", "r-a", {"spec": {"suspend": True}, "metadata": {"annotations": again}})
+    eventually(lambda: late.hits, what="the answer on its way")
+    fail(kube, other)
+    wait_phase(kube, "r-b", "Failed")
+    holds_for(2, lambda: phase(kube.get("bernsteinruns", "r")) == "Running", what="the run waits for it")
+    proxy.remove(late)
+    wait_waiting(kube, "r-a", "Suspended")
+    kube.patch("agenttasks", "r-a", {"spec": {"suspend": False}})
+    succeed(kube, start(kube, "r-a", attempt=2))
+    wait_run(kube, "r", "Failed")
+
+
+def test_an_agent_in_quarantine_is_stopped_though_a_retry_comes_with_it(
+    kube: Kube, operator: OperatorProcess
+) -> None:
+    kube.create(make_run(tasks=[inline_task("a")]))
+    pod = start(kube, "r-a")
+    kube.annotate("agenttasks", "r-a", quarantine="odd", retry="1")
+    end_pod(kube, stopped(kube, pod), "Failed", 143, "Error")
+    succeed(kube, start(kube, "r-a", attempt=2))
+    wait_run(kube, "r", "Succeeded")
+    assert result_classes(kube.get("agenttasks", "r-a")) == ["cancelled", "success"]
+
+
 def test_a_drained_run_lets_its_agents_finish(kube: Kube, operator: OperatorProcess) -> None:
     kube.create(make_run(max_agents=2, tasks=[inline_task(name) for name in ("a", "b", "c")]))
     live = [start(kube, "r-a"), start(kube, "r-b")]
@@ -192,6 +266,20 @@ def test_tasks_of_an_ended_run_go_in_time(kube: Kube, operator: OperatorProcess,
     kept = kube.get("bernsteinruns", "r")
     assert phase(kept) == "Succeeded"
     assert (kept["status"]["tasks"]["total"], kept["status"]["tasks"]["succeeded"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("resource", "name"), [("agenttasks", "r-a"), ("bernsteinruns", "r")])
+def test_what_is_asked_for_a_retry_in_time_is_kept(
+    kube: Kube, proxy: FaultProxy, operator: OperatorProcess, resource: str, name: str
+) -> None:
+    limits = {"failedSeconds": 5}
+    kube.create(make_run(taskDefaults={"retry": NEVER_RETRIED}, ttl=limits, tasks=[inline_task("a")]))
+    fail(kube, start(kube, "r-a"))
+    wait_run(kube, "r", "Failed")
+    with proxy.fault(DelayEvents(seconds=8), verbs="watch", resource=resource):
+        kube.annotate(resource, name, retry="before its time is over")
+        succeed(kube, start(kube, "r-a", attempt=2))
+    wait_run(kube, "r", "Succeeded")
 
 
 def test_as_its_user_types_it(kube: Kube, kubectl: Kubectl, operator: OperatorProcess) -> None:

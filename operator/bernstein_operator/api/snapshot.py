@@ -191,7 +191,8 @@ class RunSnapshot:
         refused: why an inline task could not be created, if so.
         first_admitted: when the first of its tasks got its slot, None if none has.
         retriable: how many of its tasks a person's retry could give a fresh start.
-        retrying: how many of them are due to take one that was asked of the run.
+        retrying: how many of its tasks have yet to answer a retry that was asked of them or of the run.
+        resumed: how many of its tasks go on since a retry gave them a fresh start.
         last_retried: when one of its tasks last took a fresh start, None if none has.
         present: how many of its tasks are still there.
         ledger: what is in its abandonment ledger.
@@ -208,6 +209,7 @@ class RunSnapshot:
     first_admitted: datetime | None = None
     retriable: int = 0
     retrying: int = 0
+    resumed: int = 0
     last_retried: datetime | None = None
     present: int = 0
     ledger: LedgerState = LedgerState()

@@ -321,7 +321,7 @@ class Controller:
         """Return the write that is due now, or in how many seconds it will be."""
         run = snapshot.run
         if decision.clear:
-            return _Work(Lane.STATUS, self._writer.clear(run, whole=decision.whole)), None
+            return _Work(Lane.STATUS, self._write_run(run, decision)), None
         if not decision.create and not status_patch(run.meta, stored=run.status, wanted=decision.status):
             return None, None
         since = clock.monotonic() - self._run_written.get(run.meta.key, float("-inf"))
@@ -332,9 +332,12 @@ class Controller:
 
     async def _write_run(self, run: RunObject, decision: RunDecision) -> None:
         ends = decision.status.phase in ENDED_RUN_PHASES and run.status.phase not in ENDED_RUN_PHASES
-        if ends and not await self._nothing_missed(run.meta.key):
-            # What was missed has marked the run if it matters; its end is decided anew.
+        if (ends or decision.clear) and not await self._nothing_missed(run.meta.key):
+            # What was missed has marked the run if it matters; what can't be taken back is decided anew.
             self._queue.add(WorkKey(Kind.RUN, *run.meta.key))
+            return
+        if decision.clear:
+            await self._writer.clear(run, whole=decision.whole)
             return
         made, failure = (
             await self._writer.create_tasks(run, decision.create) if decision.create else ((), None)

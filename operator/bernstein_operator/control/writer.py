@@ -163,7 +163,14 @@ class Writer:
         return tuple(made), failure
 
     async def clear(self, run: RunObject, *, whole: bool) -> None:
-        """Delete the tasks of a run that has ended, and with ``whole`` the run; their Pods go with them."""
+        """Delete the tasks of a run that has ended, and with ``whole`` the run; their Pods go with them.
+
+        A run that isn't as it was decided on is left: somebody may have asked it for a retry.
+        """
+        await self._refresh(RUNS, run.meta.namespace, run.meta.name, self.world.put_run)
+        known = self.world.run(run.meta.key)
+        if not known or known.meta.version != run.meta.version:
+            return
         roster = self.world.roster(run.meta.key)
         for task in [one for one in roster.tasks.values() if roster.counts(one.made_by)]:
             await self._delete(TASKS, task.meta)

@@ -107,6 +107,8 @@ def _retry(course: Course, question: Question, value: str) -> Course:
     obstacle = _against_a_retry(question)
     if obstacle:
         return _recorded(course, question, verb, value, f"{IGNORED}{obstacle}")
+    if _is_to_stop(course, question):
+        return course
     return _afresh(_recorded(course, question, verb, value, "A fresh start."), question)
 
 
@@ -164,10 +166,9 @@ def _afresh(course: Course, question: Question) -> Course:
 
 def _stays_cancelled(course: Course, question: Question) -> Course:
     """Obey a cancel that was seen at any time, of the task or of its run."""
-    task, run = question.snapshot.task, question.snapshot.run
-    if not (task.cancelled or (run and run.cancelled)) or course.status.phase in _DONE:
+    if not question.cancelled or course.status.phase in _DONE:
         return course
-    text = "Cancelled by annotation." if task.cancelled else "Its run was cancelled."
+    text = "Cancelled by annotation." if question.snapshot.task.cancelled else "Its run was cancelled."
     return settled(course.status, TaskPhase.CANCELLED, AttemptReason.CANCELLED, text, question.now)
 
 
@@ -176,12 +177,23 @@ def _by_run(course: Course, question: Question) -> Course:
     run, phase = question.snapshot.run, course.status.phase
     if not run or phase in FINAL_PHASES:
         return course
-    if run.drained and phase not in RETRIABLE_PHASES and not open_attempt(course.status):
+    if question.run_drained and phase not in RETRIABLE_PHASES and not open_attempt(course.status):
         text = "Its run is being drained."
         return settled(course.status, TaskPhase.CANCELLED, TaskReason.DRAINED, text, question.now)
+    if question.cancelled or question.run_drained:
+        return course
     asked, ended = latest_of(run.status.requests, CommandVerb.RETRY), course.status.completion_time
     due = asked and ended and ended <= asked.time and not asked.effect.startswith(IGNORED)
-    return _afresh(course, question) if due and phase in RETRIABLE_PHASES else course
+    due = due and phase in RETRIABLE_PHASES and not _is_to_stop(course, question)
+    return _afresh(course, question) if due else course
+
+
+def _is_to_stop(course: Course, question: Question) -> bool:
+    """Whether a task in quarantine has an agent that must be told to end first: a retry waits for that."""
+    attempt = open_attempt(course.status)
+    sighting = question.sighting(attempt.pod_name) if attempt else None
+    told = sighting and (sighting.pod.stop_class or sighting.pod.metadata.deletion_timestamp)
+    return attempt is not None and not told
 
 
 def _without_pod(course: Course, question: Question) -> Course:

@@ -8,7 +8,7 @@ from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.snapshot import Sighting, TaskSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus
-from bernstein_operator.api.vocabulary import TaskPhase
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, TaskPhase
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.conditions import Standing
 from bernstein_operator.decisions.deadline import Bounds, bounds_of
@@ -41,8 +41,19 @@ class Question:
     @property
     def cancelled(self) -> bool:
         """Whether a person asked for the end of the task or of its run."""
+        return self.snapshot.task.cancelled or self.run_cancelled
+
+    @property
+    def run_cancelled(self) -> bool:
+        """Whether the run's end was asked for in time: once it had ended, that is ignored."""
         run = self.snapshot.run
-        return self.snapshot.task.cancelled or bool(run and run.cancelled)
+        return bool(run and run.cancelled and (run.status.cancel_requested or self._run_goes_on))
+
+    @property
+    def run_drained(self) -> bool:
+        """Whether it was asked in time that the run's live agents finish and nothing more."""
+        run = self.snapshot.run
+        return bool(run and run.drained and (run.status.drain_requested or self._run_goes_on))
 
     @property
     def has_repository(self) -> bool:
@@ -54,6 +65,11 @@ class Question:
     def profile(self) -> AgentProfileSpec | None:
         """What the task's profile says, where there is one that can be read."""
         return self.snapshot.profile.spec if self.snapshot.profile else None
+
+    @property
+    def _run_goes_on(self) -> bool:
+        run = self.snapshot.run
+        return run is not None and run.status.phase not in ENDED_RUN_PHASES
 
     def sighting(self, pod: str) -> Sighting | None:
         """Return what is known of the task's Pod of that name."""

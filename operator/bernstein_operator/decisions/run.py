@@ -55,14 +55,15 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
     if run.spec is None or run.invalid:
         return _invalid(snapshot, now=now)
     ceiling = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=snapshot.operator_limit)
-    snapshot = _reopened(replace(snapshot, run=replace(run, status=heard(snapshot, now=now))))
+    snapshot = _reopened(_obeying(_reopened(snapshot), now=now))
     late = has_passed(run, now=now)
     create = _missing(run.spec, run.status) if not (late or _closing(snapshot)) else ()
     verdict = _verdict(snapshot, run.spec, ceiling=ceiling, more=bool(create), late=late)
     status = _status(snapshot, verdict, ceiling=ceiling, now=now)
     starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not late
     kept_until = clear_at(run.spec, status)
-    expired = kept_until is not None and now >= kept_until and status.phase == run.status.phase
+    still = status.phase == run.status.phase and not _may_reopen(snapshot)
+    expired = kept_until is not None and now >= kept_until and still
     return RunDecision(
         status=status.model_copy(update={"tasks": run.status.tasks}) if expired else status,
         urgent=_told(status) != _told(run.status) or _forgotten(snapshot, status),
@@ -75,19 +76,31 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
     )
 
 
+def _obeying(snapshot: RunSnapshot, *, now: datetime) -> RunSnapshot:
+    """Return the snapshot with what people have asked for since the run was last looked at."""
+    return replace(snapshot, run=replace(snapshot.run, status=heard(snapshot, now=now)))
+
+
 def _reopened(snapshot: RunSnapshot) -> RunSnapshot:
     """Return the snapshot of a failed run as one that goes on, once a person's retry was seen after its end.
 
-    The retry may be the run's own or one of its tasks'.
+    The retry may be the run's own or one of its tasks'. A task that goes on since a retry tells of one too:
+    it may have been decided before the run's end and stored after it.
     """
     status = snapshot.run.status
     ended, asked = status.completion_time, retry_of(status)
     if status.phase is not RunPhase.FAILED or not ended:
         return snapshot
-    if not any(at and at >= ended for at in (asked, snapshot.last_retried)):
+    retried = any(at and at >= ended for at in (asked, snapshot.last_retried))
+    if not (retried or snapshot.resumed):
         return snapshot
     again = status.model_copy(update={"phase": RunPhase.RUNNING, "completion_time": None})
     return replace(snapshot, run=replace(snapshot.run, status=again))
+
+
+def _may_reopen(snapshot: RunSnapshot) -> bool:
+    """Whether one of its tasks has yet to answer a retry that would reopen a run which has failed."""
+    return snapshot.run.status.phase is RunPhase.FAILED and snapshot.retrying > 0
 
 
 def _closing(snapshot: RunSnapshot) -> bool:

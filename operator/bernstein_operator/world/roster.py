@@ -12,12 +12,12 @@ from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency, RunSnapshot
-from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
 from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
 from bernstein_operator.decisions.naming import dependency, is_stuck, needs, owner, unmet
+from bernstein_operator.decisions.retrying import asks_for_retry, goes_on_after_retry
 from bernstein_operator.decisions.run_commands import retry_of
 
 
@@ -40,6 +40,9 @@ class Roster:
         self._departed: Counter[TaskPhase] = Counter()
         self._stuck: dict[str, str] = {}
         self._retriable: dict[str, str] = {}
+        self._retriable_by_maker: Counter[str] = Counter()
+        self._asking: dict[str, str] = {}
+        self._resumed: dict[str, str] = {}
         self._held: dict[str, tuple[int, str]] = {}
 
     @property
@@ -75,15 +78,21 @@ class Roster:
     @property
     def retriable(self) -> int:
         """How many tasks a person's retry could give a fresh start."""
-        found = self._phases.items()
-        return sum(n for (maker, phase), n in found if phase in RETRIABLE_PHASES and self.counts(maker))
+        return sum(count for maker, count in self._retriable_by_maker.items() if self.counts(maker))
+
+    @property
+    def resumed(self) -> int:
+        """How many tasks go on since a person's retry gave them a fresh start."""
+        return sum(self.counts(maker) for maker in self._resumed.values())
 
     def retrying(self, asked: datetime | None) -> int:
-        """Return how many tasks are due to obey a retry that was asked of the run at ``asked``."""
-        if not asked:
-            return 0
-        failed = [self.tasks[uid].status for uid, maker in self._retriable.items() if self.counts(maker)]
-        return sum(one.completion_time is not None and one.completion_time <= asked for one in failed)
+        """Return how many tasks have yet to answer a retry of their own, or of the run at ``asked``."""
+        due = {uid for uid, maker in self._asking.items() if self.counts(maker)}
+        for uid, maker in self._retriable.items() if asked else ():
+            ended = self.tasks[uid].status.completion_time
+            if asked and ended and ended <= asked and self.counts(maker):
+                due.add(uid)
+        return len(due)
 
     @property
     def live(self) -> int:
@@ -113,6 +122,7 @@ class Roster:
             retriable=self.retriable,
             retrying=self.retrying(retry_of(run.status)),
             last_retried=self.last_retried,
+            resumed=self.resumed,
             present=self.present,
         )
 
@@ -120,9 +130,13 @@ class Roster:
         """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
         self.run, self.gone_since = run, None
         if uid != self.run_uid:
+            # Its tasks may have been heard of before it; under a former run of its name they tell of that.
+            told_before = () if self.run_uid else tuple(self.tasks.values())
             self.run_uid, self.refused = uid, ""
             self.first_admitted = self.last_retried = None
             self._departed.clear()
+            for task in told_before:
+                self._remember_moments(task)
 
     def counts(self, maker: str) -> bool:
         """Whether a task that the run of UID ``maker`` made (empty: none did) is one of the present run's."""
@@ -148,14 +162,20 @@ class Roster:
         self._phases[task.made_by, task.status.phase] += 1
         if is_stuck(task):
             self._stuck[task.meta.uid] = task.made_by
-        if task.status.phase in RETRIABLE_PHASES:
+        if task.status.phase in RETRIABLE_PHASES and not task.cancelled:
             self._retriable[task.meta.uid] = task.made_by
-        if self.counts(task.made_by):
-            self._remember_moments(task.status)
+            self._retriable_by_maker[task.made_by] += 1
+        if asks_for_retry(task):
+            self._asking[task.meta.uid] = task.made_by
+        if goes_on_after_retry(task):
+            self._resumed[task.meta.uid] = task.made_by
+        self._remember_moments(task)
         return before is None or _matters(before) != _matters(task)
 
-    def _remember_moments(self, status: AgentTaskStatus) -> None:
-        admitted, retried = status.first_admitted_time, status.retried_time
+    def _remember_moments(self, task: TaskObject) -> None:
+        if not self.counts(task.made_by):
+            return
+        admitted, retried = task.status.first_admitted_time, task.status.retried_time
         if admitted:
             self.first_admitted = min(admitted, self.first_admitted or admitted)
         if retried:
@@ -248,7 +268,10 @@ class Roster:
             self._dependents[need].discard(uid)
         self._phases[task.made_by, task.status.phase] -= 1
         self._stuck.pop(uid, None)
-        self._retriable.pop(uid, None)
+        if uid in self._retriable:
+            self._retriable_by_maker[self._retriable.pop(uid)] -= 1
+        for known in (self._asking, self._resumed):
+            known.pop(uid, None)
 
 
 def _matters(task: TaskObject) -> tuple[object, ...]:
@@ -266,6 +289,11 @@ def task_roster_key(task: TaskObject) -> Key:
     """Return where the roster of a task's run is kept."""
     # A task whose run can't be read belongs to a roster of nobody's.
     return roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
+
+
+def concerns_run(task: TaskObject) -> tuple[object, ...]:
+    """Return what of a task its run's decisions rest on, beside what its dependents' do."""
+    return task.status.phase, asks_for_retry(task)
 
 
 def concerns_tasks(run: RunObject) -> tuple[object, ...]:

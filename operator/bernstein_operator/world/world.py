@@ -24,7 +24,7 @@ from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
-from bernstein_operator.world.roster import Roster, concerns_tasks, roster_key, task_roster_key
+from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks, roster_key, task_roster_key
 
 _EMPTY: Final = Roster()
 
@@ -155,7 +155,7 @@ class World:
         self._learn(task)
         self._settle_slots(task)
         self._marks.task(task.meta.key)
-        if task.run_key and (not before or before.status.phase != task.status.phase or news):
+        if task.run_key and (not before or concerns_run(before) != concerns_run(task) or news):
             self._marks.run(task.run_key)
         if news:
             self._mark_related(roster, task)

@@ -8,6 +8,7 @@ import pytest
 from bernstein_operator.api.choices import CommandVerb
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.snapshot import Dependency
 from bernstein_operator.api.task_status import AgentTaskStatus, Request
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.plan import CreatePod, StopPod, TaskDecision
@@ -23,6 +24,7 @@ from tests.unit.objects import (
     run,
     running,
     snapshot,
+    stamp,
     status,
     task,
     terminated,
@@ -95,6 +97,9 @@ def records(found: AgentTaskStatus) -> list[tuple[str, str, str, str]]:
             WAITS, (), {"cancel": "true", "abandon": "other"}, "Cancelled", id="cancel beats abandon"
         ),
         pytest.param(FAILED, (), {"retry": "1", "cancel": "true"}, "Failed", id="cancel beats retry"),
+        pytest.param(
+            RUNS, (LIVE,), {"quarantine": "x", "retry": "1"}, "Quarantined", id="a retry waits for the stop"
+        ),
     ],
 )
 def test_where_a_command_leads(
@@ -221,6 +226,18 @@ def test_what_was_seen_once_stays(first: dict[str, str], then: dict[str, str], p
     assert on(stored(seen, **then), now=20).status.phase == phase
 
 
+def test_an_agent_in_quarantine_is_told_to_end_before_a_retry_acts() -> None:
+    commands = {"quarantine": "x", "retry": "1"}
+    first = on(asked(RUNS, **commands), LIVE)
+    assert first.actions == (StopPod(LIVE, "Quarantined"),)
+    ends = pod(phase="Running", agent=running(1), stop="Quarantined", stopped=10)
+    second = on(stored(first, **commands), ends, now=11)
+    assert second.status.retried_time == at(11)
+    gone = on(stored(second, **commands), pod(phase="Failed", agent=terminated(143), stop="Quarantined"))
+    assert [one.result_class for one in gone.status.attempts] == ["cancelled"]
+    assert gone.status.phase == "Pending"
+
+
 def test_one_value_retries_once() -> None:
     again = on(asked(FAILED, retry="1")).status
     failed_again = again.model_copy(update={"phase": TaskPhase.FAILED, "completion_time": at(30)})
@@ -281,6 +298,33 @@ def test_a_retry_of_a_failed_task_says_that_a_cancel_is_in_its_way() -> None:
         "Ignored: the task is Failed.",
         "Ignored: its annotation says cancel; that has to be taken off first.",
     ]
+
+
+ASKED_OF_RUN = {"verb": "retry", "value": "1", "time": stamp(6), "effect": "A fresh start."}
+
+
+@pytest.mark.parametrize("verb", ["cancel", "drain"])
+@pytest.mark.parametrize(
+    ("of_run", "stands", "phase"),
+    [
+        pytest.param({"phase": "Failed"}, BLOCKED, "BlockedByFailure", id="a blocked one stays so"),
+        pytest.param({"phase": "Failed"}, FAILED, "Failed", id="no retry brings it back"),
+        pytest.param({"phase": "Running", "requests": [ASKED_OF_RUN]}, FAILED, "Failed", id="nor the run's"),
+        pytest.param({"phase": "Running"}, BLOCKED, "Cancelled", id="in time it acts"),
+    ],
+)
+def test_an_end_that_was_asked_of_the_run(
+    verb: str, of_run: dict[str, Any], stands: AgentTaskStatus, phase: str
+) -> None:
+    ends = run(metadata={"annotations": {f"bernstein.run/{verb}": "true"}}, status=of_run)
+    blocker = Dependency(name="a", uid="a-uid", phase=TaskPhase.FAILED)
+    decision = on(asked(stands, retry="1"), run=ends, dependencies=(blocker,))
+    assert decision.status.phase == phase
+
+
+def test_a_runs_retry_passes_over_a_task_whose_end_is_asked_for() -> None:
+    retried = run(status={"phase": "Running", "requests": [ASKED_OF_RUN]})
+    assert on(asked(FAILED, cancel="true"), run=retried).status.phase == "Failed"
 
 
 @pytest.mark.parametrize(("deadline", "phase"), [(10, "Failed"), (11, "Pending")], ids=["reached", "ahead"])

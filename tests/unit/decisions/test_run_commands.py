@@ -62,6 +62,11 @@ def test_a_drained_run(facts: dict[str, Any], phase: str, options: dict[str, Any
     assert decision.status.drain_requested
 
 
+def test_a_cancel_of_a_run_that_a_retry_reopens_is_obeyed() -> None:
+    status = decide(asked("cancel", "true", status=OVER), phases={PENDING: 1}, resumed=1).status
+    assert (status.phase, status.requests[-1].effect) == ("Draining", "Cancelled.")
+
+
 def test_a_drain_that_is_taken_back_goes_on() -> None:
     kept = run(status={"phase": "Draining", "drainRequested": {"time": stamp(1)}})
     assert decide(kept, phases={TaskPhase.CANCELLED: 1}).status.phase == "Cancelled"
@@ -76,6 +81,10 @@ def test_a_drain_that_is_taken_back_goes_on() -> None:
         pytest.param(asked("retry", "1", status=OVER), {"retriable": 0}, "Failed", id="for nothing"),
         pytest.param(run(status=OVER), {"last_retried": at(5)}, "Running", id="of a task, at its very end"),
         pytest.param(run(status=OVER), {"last_retried": at(4)}, "Failed", id="of a task, long before"),
+        pytest.param(
+            run(status=OVER), {"last_retried": at(4), "resumed": 1}, "Running", id="of a task, stored late"
+        ),
+        pytest.param(asked("cancel", "true", status=OVER), {}, "Failed", id="an end that comes too late"),
         pytest.param(
             run(status={**OVER, "phase": "Cancelled"}),
             {"last_retried": at(6)},
@@ -123,6 +132,14 @@ def test_tasks_go_once_they_were_kept_long_enough(phase: str, now: float, clear:
     of = run(ttl=TTL, status={**OVER, "phase": phase})
     decision = decide(of, now=now, phases={TaskPhase.RUNNING: 1}, present=1)
     assert decision.clear == clear
+
+
+@pytest.mark.parametrize(
+    ("phase", "clear"), [("Failed", False), ("Cancelled", True)], ids=["may be reopened", "is final"]
+)
+def test_a_task_that_has_yet_to_answer_a_retry_is_kept(phase: str, clear: bool) -> None:
+    of = run(ttl=TTL, status={**OVER, "phase": phase})
+    assert decide(of, now=100, phases={FAILED: 1}, present=1, retrying=1).clear == clear
 
 
 def test_a_runs_end_is_written_before_its_tasks_go() -> None:

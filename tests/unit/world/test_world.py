@@ -22,6 +22,7 @@ from tests.unit.objects import (
     raw_run,
     raw_task,
     running,
+    stamp,
     status,
 )
 from tests.unit.world.marks import Marked
@@ -84,6 +85,16 @@ def test_a_runs_first_start_is_found_in_its_tasks() -> None:
     assert scene.run.first_admitted == at(3)
     scene.world.put_run(raw_run(version=2, metadata={"uid": "another"}))
     assert scene.run.first_admitted is None, "a run made again under the name has yet to start"
+
+
+def test_what_its_tasks_tell_is_known_of_a_run_that_was_heard_of_after_them() -> None:
+    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    told = status(phase="Pending", first_admitted_time=at(3), retried_time=at(7))
+    world.put_task(raw_task("a", owner=RUN_UID, status=told))
+    world.put_run(raw_run())
+    found = world.run_snapshot(RUN)
+    assert found
+    assert (found.first_admitted, found.last_retried, found.resumed) == (at(3), at(7), 1)
 
 
 def test_a_run_that_was_deleted_before_is_missed_from_the_start_on() -> None:
@@ -293,6 +304,28 @@ def test_tasks_that_cannot_move_are_counted_as_stuck() -> None:
     assert scene.run.stuck == 2
     scene.put("b", version=2, status=told("BackingOff"))
     assert scene.run.stuck == 1
+
+
+def test_a_retry_that_a_task_has_yet_to_answer_is_counted() -> None:
+    scene = Scene()
+    failed = {"phase": "Failed", "completionTime": stamp(5)}
+    asking = {"annotations": {"bernstein.run/retry": "1"}}
+    scene.put("a", version=1, status=failed)
+    scene.marked.forget()
+    scene.put("a", version=2, status=failed, metadata={**asking, "resourceVersion": "2"})
+    assert (scene.run.retrying, scene.marked.runs) == (1, {"r"})
+    answer = {"verb": "retry", "value": "1", "time": stamp(6), "effect": "Ignored: no."}
+    answered = {**failed, "requests": [answer]}
+    scene.marked.forget()
+    scene.put("a", status=answered, metadata={**asking, "resourceVersion": "3"})
+    assert (scene.run.retrying, scene.marked.runs) == (0, {"r"})
+
+
+def test_a_failed_task_whose_end_is_asked_for_is_none_to_retry() -> None:
+    scene = Scene()
+    scene.put("a", status={"phase": "Failed"})
+    scene.put("b", status={"phase": "Failed"}, cancel="true")
+    assert scene.run.retriable == 1
 
 
 def test_a_task_whose_name_became_free_is_stuck_no_more_before_it_has_looked_again() -> None:
