@@ -170,12 +170,15 @@ def rule_for(result: ResultClass, *, before: Counters) -> ClassRule:
 
 
 def alike_in_a_row(status: AgentTaskStatus) -> int:
-    """Return how often in a row the latest attempt's failure has come now; 0 where it has no fingerprint."""
+    """Return how often in a row the latest attempt's failure has come now; 0 where it has no fingerprint.
+
+    One that came back though there was more memory is another one: more may help yet.
+    """
     latest, *earlier = reversed(status.attempts)
     if not latest.fingerprint:
         return 0
-    before = earlier[0].fingerprint if earlier else None
-    return status.same_failures + 1 if before == latest.fingerprint else 1
+    before = (earlier[0].fingerprint, earlier[0].memory) if earlier else None
+    return status.same_failures + 1 if before == (latest.fingerprint, latest.memory) else 1
 
 
 def backoff(policy: EffectiveRetry, *, nth: int, seed: str) -> timedelta:

@@ -120,13 +120,15 @@ def test_time_1_a_deadline_ends_a_pod_that_no_node_takes(kube: Kube, operator: O
     assert (1, "deadline") in warned(failed)
     assert condition(failed, "DeadlineExceeded")["status"] == "True"
     kube.wait_gone("pods", pod["metadata"]["name"])
-    events = {one["reason"]: one for one in kube.items(EVENTS) if one["regarding"]["name"] == "t"}
-    names = {reason: events[reason]["metadata"]["annotations"]["bernstein.run/event"] for reason in events
-             if reason.startswith("Deadline")}  # fmt: skip
-    assert names == {
-        "DeadlineWarning": "task.deadline_warning",
-        "DeadlineExceeded": "task.deadline_exceeded",
-    }
+    documents = {"DeadlineWarning": "task.deadline_warning", "DeadlineExceeded": "task.deadline_exceeded"}
+    eventually(lambda: event_documents(kube, "t") == documents, what="its events")
+
+
+def event_documents(kube: Kube, name: str) -> dict[str, str]:
+    """Return the document's names of the events about an object's deadlines, by reason."""
+    about = [one for one in kube.items(EVENTS) if one["regarding"]["name"] == name]
+    deadlines = [one for one in about if one["reason"].startswith("Deadline")]
+    return {one["reason"]: one["metadata"]["annotations"]["bernstein.run/event"] for one in deadlines}
 
 
 def test_time_1_active_deadline_is_the_sum_of_both_limits(kube: Kube, operator: OperatorProcess) -> None:

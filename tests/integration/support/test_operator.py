@@ -15,7 +15,8 @@ def test_a_started_operator_answers_and_goes_through_the_proxy(
     assert operator.http("/readyz") == (200, "ok")
     assert "bernstein_build_info" in operator.http("/metrics")[1]
     listed = {(record.kind, record.namespace) for record in proxy.records if record.verb == "list"}
-    assert listed == {(kind, namespace) for kind in ("agentprofiles", "agenttasks", "bernsteinruns", "pods")}
+    known = ("agentprofiles", "agenttasks", "bernsteinruns", "configmaps", "pods")
+    assert listed == {(kind, namespace) for kind in known}
 
 
 def test_a_frozen_operator_says_nothing_until_it_is_thawed(

@@ -235,6 +235,20 @@ def test_used_up_retries_are_told_before_the_same_failure() -> None:
             1,
             id="the same, but a person's retry has come in between",
         ),
+        pytest.param(
+            status(attempt(1, fingerprint="aa"), attempt(2, fingerprint="aa", memory="2Gi"), same_failures=1),
+            1,
+            id="the same with more memory",
+        ),
+        pytest.param(
+            status(
+                attempt(1, fingerprint="aa", memory="2Gi"),
+                attempt(2, fingerprint="aa", memory="2Gi"),
+                same_failures=1,
+            ),
+            2,
+            id="the same with as much memory",
+        ),
     ],
 )
 def test_failures_are_alike_by_their_fingerprint(before: AgentTaskStatus, alike: int) -> None:
