@@ -144,8 +144,8 @@ SEPARATE = [
     make_task("unwanted"),
     make_task("withdrawn", suspend=True),
     make_task("lost"),
-    make_task("impossible"),
-    make_task("stuck", startTimeoutSeconds=4),
+    make_task("impossible", profile="imageless"),
+    make_task("stuck", startTimeoutSeconds=4, deadlineWarningSeconds=0),
     make_task("refused"),
     make_task("quitter"),
     make_task("heir", depends_on=["quitter"]),
@@ -166,6 +166,7 @@ PROFILES = [
     hand_profile("ladder", models=[{"name": "small"}, {"name": "large"}], memoryGrowth={"max": "2Gi"}),
     hand_profile("keyless"),
     hand_profile("limited"),
+    hand_profile("imageless"),
 ]
 PARTS: Mapping[str, Sequence[Part]] = {
     "r-plain": [Part(commits)],

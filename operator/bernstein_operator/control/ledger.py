@@ -186,10 +186,18 @@ class Ledger:
         return error
 
     async def _write(self, book: Book, rows: list[Row]) -> None:
+        unsure = False
         for _ in range(_TRIES):
             missing = [row for row in rows if not self.books.has(row.task_uid)]
-            if await self._carry_out(book, plan(book.segments, missing, names=book.names())):
-                return
+            try:
+                if await self._carry_out(book, plan(book.segments, missing, names=book.names())):
+                    return
+            except UnavailableError:
+                # Perhaps only the answer was lost: what is there tells.
+                if unsure:
+                    raise
+                unsure = True
+                await self.check()
         text = f"the ledger of run {book.key.run} was changed by others again and again"
         raise ConflictError(status=409, reason="Conflict", message=text)
 

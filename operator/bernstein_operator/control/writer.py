@@ -65,6 +65,9 @@ class _Node(msgspec.Struct, frozen=True):
 LOOK_AGAIN: Final = timedelta(seconds=30)
 """So long after a node was found Ready its overdue Pods are left to it."""
 _NODE: Final = msgspec.json.Decoder(_Node)
+_READ_AGAIN: Final = (ConflictError, NotFoundError, UnavailableError)
+"""Answers to a write, or the lack of one, after which only the API server knows what is stored: a decision
+made from what was stored before it could ask for a Pod that nobody wants any more."""
 _POD: Final = msgspec.json.Decoder(Pod)
 _CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
 
@@ -93,7 +96,7 @@ class Writer:
             answer = await self.api.patch(
                 TASKS, meta.namespace, meta.name, patch, subresource="status", urgent=urgent
             )
-        except (ConflictError, NotFoundError):
+        except _READ_AGAIN:
             await self.refresh_task(task)
             raise
         stored = self.world.put_task(orjson.loads(answer))
@@ -104,7 +107,7 @@ class Writer:
         meta = run.meta
         try:
             answer = await self.api.patch(RUNS, meta.namespace, meta.name, patch, subresource="status")
-        except (ConflictError, NotFoundError):
+        except _READ_AGAIN:
             await self._refresh(RUNS, run.meta.namespace, run.meta.name, self.world.put_run)
             raise
         self.herald.run_seen(self.world.put_run(orjson.loads(answer)))
@@ -114,7 +117,7 @@ class Writer:
         meta = profile.meta
         try:
             answer = await self.api.patch(PROFILES, meta.namespace, meta.name, patch, subresource="status")
-        except (ConflictError, NotFoundError):
+        except _READ_AGAIN:
             if not await self._refresh(PROFILES, meta.namespace, meta.name, self.world.put_profile):
                 self.world.drop_profile(meta)
             raise

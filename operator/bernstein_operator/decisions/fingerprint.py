@@ -17,8 +17,15 @@ _HEARD: Final = 512
 """So much of a normalised message counts: its end may be cut by whoever passed it on."""
 
 _NO_FAILURES: Final = frozenset(
-    {ResultClass.SUCCESS, ResultClass.ABANDONED, ResultClass.CANCELLED, ResultClass.ASKED}
+    {
+        ResultClass.SUCCESS,
+        ResultClass.ABANDONED,
+        ResultClass.CANCELLED,
+        ResultClass.ASKED,
+        ResultClass.DISRUPTION,
+    }
 )
+"""Ends that are nobody's failure; a lost Pod says nothing of its agent, however it was lost."""
 _CHANCE: Final = tuple(
     re.compile(pattern)
     for pattern in (

@@ -68,7 +68,7 @@ def test_the_end_of_a_long_message_does_not_matter() -> None:
 
 @pytest.mark.parametrize("result_class", ResultClass)
 def test_only_failures_have_one(result_class: ResultClass) -> None:
-    none = {"success", "abandoned", "cancelled", "asked"}
+    none = {"success", "abandoned", "cancelled", "asked", "disruption"}
     found = fingerprint(result_class, reason="X", message="m")
     assert (found is None) is (result_class in none)
     assert found is None or len(found) == 16
