@@ -28,5 +28,6 @@ def task(*lines: str, timeout: int = 60) -> Manifest:
         prompt=script(*lines),
         timeoutSeconds=timeout,
         startTimeoutSeconds=40,
+        deadlineWarningSeconds=5,
         retry={"limit": 0, "backoffSeconds": 0},
     )
