@@ -17,8 +17,10 @@ from bernstein_operator.api.names import GROUP
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.vocabulary import (
     BLOCKED_PHASES,
+    CLOSED_PHASES,
     ENDED_RUN_PHASES,
     FINAL_PHASES,
+    FINAL_RUN_PHASES,
     RunPhase,
     TaskPhase,
 )
@@ -27,9 +29,6 @@ from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.requests import TRUE, new_value
 from kubectl_bernstein.errors import CommandError
 from kubectl_bernstein.naming import reference
-
-_DONE = FINAL_PHASES | {TaskPhase.FAILED}
-"""Phases that leave nothing to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def _cancel_task(task: TaskObject) -> Order:
     phase = task.status.phase
     if phase is TaskPhase.CANCELLED:
         return Order(task, None, "was cancelled already")
-    if phase in _DONE:
+    if phase in CLOSED_PHASES:
         raise CommandError(f"{reference(task)} ended as {phase}: there is nothing to cancel")
     if task.cancelled:
         return Order(task, None, "is being cancelled already")
@@ -131,7 +130,7 @@ def _cancel_task(task: TaskObject) -> Order:
 
 
 def _retry_run(run: RunObject) -> str:
-    if run.status.phase in ENDED_RUN_PHASES - {RunPhase.FAILED}:
+    if run.status.phase in FINAL_RUN_PHASES:
         raise CommandError(f"{reference(run)} ended as {run.status.phase}, for good: it can't be retried")
     _must_not_wind_down(run, "be retried")
     return "retried: what failed or is in quarantine gets a fresh start"
@@ -171,7 +170,7 @@ def _live(run: RunObject) -> int:
 
 
 def _must_be_there(task: TaskObject, verb: str) -> None:
-    if task.status.phase in _DONE:
+    if task.status.phase in CLOSED_PHASES:
         raise CommandError(f"{reference(task)} ended as {task.status.phase}: it can't {verb}")
     if task.cancelled:
         raise CommandError(f"{reference(task)} is being cancelled: it can't {verb}")

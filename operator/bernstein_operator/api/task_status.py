@@ -31,6 +31,8 @@ from bernstein_operator.api.vocabulary import BlockCause, TaskPhase
 MAX_DETAIL: Final = 32_768
 KEPT_ATTEMPTS: Final = 10
 KEPT_REQUESTS: Final = 10
+UNKNOWN_ACTOR: Final = "unknown"
+"""Where the cluster can't tell who asked."""
 
 Tokens = Annotated[int, Field(ge=0, le=2**53)]
 Actor = Annotated[str, Field(max_length=253)]
@@ -148,7 +150,7 @@ class Request(Model):
     """What was asked."""
     value: Annotated[str, Field(max_length=256)] = ""
     """The annotation's value, cut."""
-    actor: Actor = "unknown"
+    actor: Actor = UNKNOWN_ACTOR
     """The user's name; unknown where the cluster can't tell."""
     time: Moment
     """When the operator first saw it."""

@@ -48,6 +48,9 @@ BLOCKED_PHASES: Final = frozenset({TaskPhase.BLOCKED_BY_FAILURE, TaskPhase.BLOCK
 FINAL_PHASES: Final = frozenset({TaskPhase.SUCCEEDED, TaskPhase.CANCELLED, TaskPhase.ABANDONED})
 """Phases that nothing and nobody ever changes."""
 
+CLOSED_PHASES: Final = FINAL_PHASES | {TaskPhase.FAILED}
+"""Phases in which there is nothing left to stop; a person's retry may lead out of Failed."""
+
 
 class RunPhase(StrEnum):
     """Where a run stands."""
@@ -70,6 +73,9 @@ class RunPhase(StrEnum):
 
 ENDED_RUN_PHASES: Final = frozenset({RunPhase.SUCCEEDED, RunPhase.FAILED, RunPhase.CANCELLED})
 """Phases of a run that starts nothing more."""
+
+FINAL_RUN_PHASES: Final = ENDED_RUN_PHASES - {RunPhase.FAILED}
+"""Phases of a run that nothing and nobody ever changes."""
 
 
 class ConditionType(StrEnum):

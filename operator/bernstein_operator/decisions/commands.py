@@ -14,10 +14,11 @@ from bernstein_operator.api.conditions import find
 from bernstein_operator.api.task_status import CancelRequest
 from bernstein_operator.api.vocabulary import (
     BLOCKED_PHASES,
+    CLOSED_PHASES,
     FINAL_PHASES,
+    FINAL_RUN_PHASES,
     AttemptReason,
     ConditionType,
-    RunPhase,
     TaskPhase,
     TaskReason,
 )
@@ -33,16 +34,14 @@ from bernstein_operator.decisions.requests import (
     TRUE,
     actor_of,
     kept,
-    latest_of,
     new_value,
     request,
 )
+from bernstein_operator.decisions.run_commands import retry_of
 from bernstein_operator.decisions.run_deadline import has_passed
 
 RETRIABLE_PHASES: Final = frozenset({TaskPhase.FAILED, TaskPhase.QUARANTINED})
 """Phases that a person's retry leads out of."""
-_DONE: Final = FINAL_PHASES | {TaskPhase.FAILED}
-_FINAL_RUNS: Final = (RunPhase.SUCCEEDED, RunPhase.CANCELLED)
 _LEFT_BEHIND: Final = {
     TaskPhase.CANCELLED: (ResultClass.CANCELLED, AttemptReason.CANCELLED),
     TaskPhase.ABANDONED: (ResultClass.ABANDONED, AttemptReason.ABANDONED),
@@ -70,7 +69,7 @@ def _recorded(course: Course, question: Question, verb: CommandVerb, value: str,
 def _cancel(course: Course, question: Question, value: str) -> Course:
     if value != TRUE:
         return _recorded(course, question, CommandVerb.CANCEL, value, ONLY_TRUE)
-    if course.status.phase in _DONE:
+    if course.status.phase in CLOSED_PHASES:
         return _ignored(course, question, CommandVerb.CANCEL, value)
     course = _recorded(course, question, CommandVerb.CANCEL, value, "Cancelled.")
     noted = {"cancel_requested": CancelRequest(time=question.now)}
@@ -79,7 +78,7 @@ def _cancel(course: Course, question: Question, value: str) -> Course:
 
 def _abandon(course: Course, question: Question, value: str) -> Course:
     verb, task = CommandVerb.ABANDON, question.snapshot.task
-    if course.status.phase in _DONE or task.cancelled:
+    if course.status.phase in CLOSED_PHASES or task.cancelled:
         return _ignored(course, question, verb, value)
     wish = read_wish(value)
     course = _recorded(course, question, verb, value, f"Abandoned as {wish.reason}.")
@@ -91,7 +90,7 @@ def _abandon(course: Course, question: Question, value: str) -> Course:
 
 def _quarantine(course: Course, question: Question, value: str) -> Course:
     verb = CommandVerb.QUARANTINE
-    if course.status.phase in (*_DONE, TaskPhase.QUARANTINED) or question.snapshot.task.cancelled:
+    if course.status.phase in (*CLOSED_PHASES, TaskPhase.QUARANTINED) or question.snapshot.task.cancelled:
         return _ignored(course, question, verb, value)
     status = _recorded(course, question, verb, value, "Quarantined.").status
     text = value.strip() or "A person put it into quarantine."
@@ -117,7 +116,7 @@ def _against_a_retry(question: Question) -> str:
     task, run = question.snapshot.task, question.snapshot.run
     if task.cancelled:
         return "its annotation says cancel; that has to be taken off first."
-    if run and run.status.phase in _FINAL_RUNS:
+    if run and run.status.phase in FINAL_RUN_PHASES:
         return f"its run is {run.status.phase}, which is final."
     if run and (run.cancelled or run.drained):
         return f"its run is being {'cancelled' if run.cancelled else 'drained'}, or its annotation says so."
@@ -142,7 +141,7 @@ _ORDERS: Final[dict[CommandVerb, Callable[[Course, Question, str], Course]]] = {
 
 
 def _ignored(course: Course, question: Question, verb: CommandVerb, value: str) -> Course:
-    cancelled = question.snapshot.task.cancelled and course.status.phase not in _DONE
+    cancelled = question.snapshot.task.cancelled and course.status.phase not in CLOSED_PHASES
     where = "cancelled" if cancelled else str(course.status.phase)
     return _recorded(course, question, verb, value, f"{IGNORED}the task is {where}.")
 
@@ -166,7 +165,7 @@ def _afresh(course: Course, question: Question) -> Course:
 
 def _stays_cancelled(course: Course, question: Question) -> Course:
     """Obey a cancel that was seen at any time, of the task or of its run."""
-    if not question.cancelled or course.status.phase in _DONE:
+    if not question.cancelled or course.status.phase in CLOSED_PHASES:
         return course
     text = "Cancelled by annotation." if question.snapshot.task.cancelled else "Its run was cancelled."
     return settled(course.status, TaskPhase.CANCELLED, AttemptReason.CANCELLED, text, question.now)
@@ -182,8 +181,8 @@ def _by_run(course: Course, question: Question) -> Course:
         return settled(course.status, TaskPhase.CANCELLED, TaskReason.DRAINED, text, question.now)
     if question.cancelled or question.run_drained:
         return course
-    asked, ended = latest_of(run.status.requests, CommandVerb.RETRY), course.status.completion_time
-    due = asked and ended and ended <= asked.time and not asked.effect.startswith(IGNORED)
+    asked, ended = retry_of(run.status), course.status.completion_time
+    due = asked and ended and ended <= asked
     due = due and phase in RETRIABLE_PHASES and not _is_to_stop(course, question)
     return _afresh(course, question) if due else course
 

@@ -16,7 +16,7 @@ from bernstein_agent.contract import AbandonReason
 from bernstein_operator.api.conditions import find
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.snapshot import TaskSnapshot
-from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.task_status import UNKNOWN_ACTOR, AgentTaskStatus
 from bernstein_operator.api.vocabulary import ConditionType, TaskPhase
 from bernstein_operator.decisions.abandoning import cut
 from bernstein_operator.decisions.plan import Action, RecordAbandonment
@@ -24,7 +24,6 @@ from bernstein_operator.decisions.plan import Action, RecordAbandonment
 SEGMENT_LIMIT: Final = 900 * 1024
 """Of a segment's data, keys and values together, in bytes; the API server's own limit is 1 MiB."""
 NO_ADAPTER: Final = "none"
-UNKNOWN_ACTOR: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

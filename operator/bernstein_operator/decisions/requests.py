@@ -12,14 +12,13 @@ from typing import Final
 from bernstein_operator.api.choices import CommandVerb
 from bernstein_operator.api.names import ANNOTATION_ACTOR, GROUP
 from bernstein_operator.api.pod import Metadata
-from bernstein_operator.api.task_status import KEPT_REQUESTS, Request
+from bernstein_operator.api.task_status import KEPT_REQUESTS, UNKNOWN_ACTOR, Request
 
 IGNORED: Final = "Ignored: "
 """How the effect of a request begins that changed nothing."""
 ONLY_TRUE: Final = f'{IGNORED}only exactly "true" acts.'
 """Effect of a cancel or drain with another value."""
 TRUE: Final = "true"
-_UNKNOWN: Final = "unknown"
 _VALUE_LIMIT: Final = 256
 _ACTOR_LIMIT: Final = 253
 
@@ -38,7 +37,7 @@ def latest_of(requests: Iterable[Request], verb: CommandVerb) -> Request | None:
 
 def actor_of(meta: Metadata) -> str:
     """Return who wrote the latest command, as the cluster's admission stamped it."""
-    return (meta.annotation(ANNOTATION_ACTOR) or _UNKNOWN)[:_ACTOR_LIMIT]
+    return (meta.annotation(ANNOTATION_ACTOR) or UNKNOWN_ACTOR)[:_ACTOR_LIMIT]
 
 
 def request(meta: Metadata, verb: CommandVerb, value: str, effect: str, *, now: datetime) -> Request:

@@ -14,7 +14,7 @@ from bernstein_operator.api.choices import CommandVerb
 from bernstein_operator.api.run import BernsteinRunStatus
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.task_status import CancelRequest, Request
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, RunPhase
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, FINAL_RUN_PHASES
 from bernstein_operator.decisions.requests import (
     IGNORED,
     ONLY_TRUE,
@@ -27,7 +27,6 @@ from bernstein_operator.decisions.requests import (
 from bernstein_operator.decisions.run_deadline import has_passed
 
 _Effect: TypeAlias = Callable[[RunSnapshot, str, datetime], str]
-_FINAL: Final = (RunPhase.SUCCEEDED, RunPhase.CANCELLED)
 
 
 def heard(snapshot: RunSnapshot, *, now: datetime) -> BernsteinRunStatus:
@@ -74,7 +73,7 @@ def _retry(snapshot: RunSnapshot, _: str, now: datetime) -> str:
     run = snapshot.run
     if has_passed(run, now=now):
         return f"{IGNORED}its deadline has passed; it needs a later one first."
-    if run.status.phase in _FINAL:
+    if run.status.phase in FINAL_RUN_PHASES:
         return f"{IGNORED}the run is {run.status.phase}, which is final."
     if run.cancelled or run.drained:
         how = "cancelled" if run.cancelled else "drained"
