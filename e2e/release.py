@@ -4,13 +4,16 @@ kubectl and helm are the harness's own where they are built, and they only ever 
 given: what the user's environment says of clusters is kept from them.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bernstein_operator.api.names import API_VERSION
 from e2e.cluster.build import build
 from e2e.cluster.catalogue import kubectl, tool
 from e2e.cluster.errors import ClusterError
@@ -21,6 +24,7 @@ CHART = ROOT / "charts" / "bernstein-operator"
 NAME = "bernstein-operator"
 NAMESPACE = "bernstein-system"
 _INSTALL_SECONDS = 120
+_NOT_YET = "(ServiceUnavailable)"
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,21 @@ class Release:
         self.helm.run(
             "upgrade", "--install", NAME, CHART, *options, "--reset-values", "--take-ownership", *sets
         )
+        self._await_policies()
+
+    def _await_policies(self) -> None:
+        """Wait until runs are accepted: an API server takes seconds to know a new CRD in its own policies."""
+        run = {"apiVersion": API_VERSION, "kind": "BernsteinRun", "metadata": {"name": "probe"}, "spec": {}}
+        until = time.monotonic() + _INSTALL_SECONDS
+        while True:
+            try:
+                self.kubectl.run("create", "--dry-run=server", "--filename=-", text=json.dumps(run))
+            except ClusterError as error:
+                if _NOT_YET not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.5)
+            else:
+                return
 
     def uninstall(self) -> None:
         """Uninstall it and wait until its Pod is gone."""

@@ -105,9 +105,8 @@ class Herald:
     ) -> None:
         """Send again what a process that was killed between a write and its event may owe.
 
-        A pause is forgotten with the next write of its run, as a hold is with its profile's, so what runs and
-        profiles owe is sent before anything is decided; events that can't be sent hold that up for a moment
-        only.
+        Some of it is forgotten with the next write of its object (a pause, a hold, a quarantine), so it is
+        sent before anything is decided; events that can't be sent hold that up for a moment only.
         """
         for profile in profiles:
             self._profiles.update(profile)
@@ -115,12 +114,12 @@ class Herald:
         for run in runs:
             self._runs.update(run)
             self._tell(run, kind="BernsteinRun", notices=run_notices, since=now - OWED_FOR)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(WAIT_FOR_OWED_SECONDS):
-                await self._recorder.flush()
         for task in tasks:
             self._tasks.update(task)
             self._tell(task, kind="AgentTask", notices=task_notices, since=now - OWED_FOR)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WAIT_FOR_OWED_SECONDS):
+                await self._recorder.flush()
 
     def _tell(
         self,
