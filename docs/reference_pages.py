@@ -17,7 +17,8 @@ from typing import Final
 from bernstein_agent.contract import vocabulary as contract_vocabulary
 from bernstein_operator import settings
 from bernstein_operator.api import names, vocabulary
-from bernstein_operator.builders import events
+from bernstein_operator.api.event_reasons import EventReason
+from bernstein_operator.builders import events, request_notices, run_notices, task_notices
 from bernstein_operator.decisions.retry import RULES, ClassRule, Climb, Counting
 from bernstein_operator.telemetry import metrics
 
@@ -154,7 +155,7 @@ def _consequences(rule: ClassRule) -> tuple[str, str, str]:
 
 
 def _events_page() -> Iterator[str]:
-    yield from _head("Events", "operator/bernstein_operator/api/vocabulary.py and builders/events.py")
+    yield from _head("Events", "operator/bernstein_operator/api/event_reasons.py and builders/*_notices.py")
     yield "Events are of `events.k8s.io/v1`, with `reportingController: bernstein.run/operator`. Each tells"
     yield "of one change, after the status that holds it was stored. A repeat has the same name, so the API"
     yield "server drops it. An event that can't be written holds nothing up: the status is the record.\n"
@@ -162,7 +163,7 @@ def _events_page() -> Iterator[str]:
     yield "kubectl get events --sort-by=.metadata.creationTimestamp"
     yield "kubectl events --for agenttask/hello-write   # of one task"
     yield "```\n"
-    texts = described(vocabulary.EventReason)
+    texts = described(EventReason)
     told: dict[str, list[tuple[str, str, str]]] = {}
     for reason, call, about in _notice_calls():
         told.setdefault(str(reason), []).append(_event_facts(call, about))
@@ -179,26 +180,26 @@ def _each_once(words: Iterable[str]) -> str:
 
 
 _ABOUT = {
-    "run_notices": "BernsteinRun",
-    "_pause_notice": "BernsteinRun",
-    "profile_notices": "AgentProfile",
-    "_request_notices": "AgentTask, BernsteinRun",
+    task_notices: "AgentTask",
+    run_notices: "BernsteinRun",
+    request_notices: "AgentTask, BernsteinRun",
 }
-"""What the events of a function are about; all others are about tasks."""
+"""What the events of a module are about."""
+_OF_PROFILES = "profile_notices"
+"""The function whose events are about profiles."""
 
 
-def _notice_calls() -> Iterator[tuple[vocabulary.EventReason, ast.Call, str]]:
+def _notice_calls() -> Iterator[tuple[EventReason, ast.Call, str]]:
     """Yield each kind of event with the call that makes it and the kind of object that it is about."""
-    for function in _tree(events).body:
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        about = _ABOUT.get(function.name, "AgentTask")
-        for node in ast.walk(function):
-            match node:
-                case ast.Call(func=ast.Name(id="Notice"), args=[ast.Attribute(attr=member), *_]):
-                    yield vocabulary.EventReason[member], node, about
-                case _:
-                    continue
+    for module, about in _ABOUT.items():
+        for function in _tree(module).body:
+            profiles = isinstance(function, ast.FunctionDef) and function.name == _OF_PROFILES
+            for node in ast.walk(function):
+                match node:
+                    case ast.Call(func=ast.Name(id="Notice"), args=[ast.Attribute(attr=member), *_]):
+                        yield EventReason[member], node, "AgentProfile" if profiles else about
+                    case _:
+                        continue
 
 
 def _event_facts(call: ast.Call, about: str) -> tuple[str, str, str]:

@@ -11,19 +11,15 @@ from typing import Final
 
 from bernstein_agent.contract.encoding import encode, spelled
 from bernstein_agent.contract.money import dollars_text
-from bernstein_agent.contract.reader import Reader, read_version
-from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, REPLY_CONTRACT, Effort, ResultClass
+from bernstein_agent.contract.vocabulary import (
+    CONTRACT_VERSION,
+    REPLY_CONTRACT,
+    BudgetMode,
+    Effort,
+    ResultClass,
+)
 
 SUBJECT_TYPE: Final = "attempt"
-MAX_BRANCH_BYTES: Final = 640
-MAX_SECONDS: Final = 2**31 - 1
-
-COMMIT_PATTERN: Final = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
-BRANCH_PATTERN: Final = r"^(?![-/.])(?!.*(\.\.|//|@\{|\.lock(/|$)|[/.]$))[^\x00-\x20\x7f~^:?*\[\\]+$"
-URL_PATTERN: Final = r"^[^-\s\x00-\x1f][^\s\x00-\x1f]*$"
-REF_PATTERN: Final = r"^[^-\s\x00-\x1f:][^\s\x00-\x1f:]*$"
-MODEL_PATTERN: Final = r"^[^\x00-\x1f\x7f]{1,128}$"
-_ONE_LINE: Final = r"^[^<>\x00-\x1f]+$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +48,18 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The attempt's hard limits; None is unbounded."""
+    """The attempt's hard limits; None is unbounded, and 0 is nothing left.
+
+    Attributes:
+        steps: turns of the agent.
+        mode: how it meets their end.
+        own: whether tokens and dollars are what is left of the task's own budget, rather than of its run's.
+    """
 
     tool_calls: int | None = None
+    steps: int | None = None
+    mode: BudgetMode = BudgetMode.GRACEFUL
+    own: bool = False
     tokens: int | None = None
     cost_micros: int | None = field(default=None, metadata=spelled("costUsd", dollars_text))
 
@@ -106,9 +111,48 @@ class DependencyRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """Program and arguments of adapter ``command``; empty for the others."""
+    """Program and arguments of adapter ``command``; empty for the others.
+
+    Attributes:
+        resume_args: those that go on with a session that has ended; ``{session_id}`` stands for it.
+        session_id_path: where a JSON line of its output names the session: fields with dots between them.
+    """
 
     args: tuple[str, ...] = ()
+    resume_args: tuple[str, ...] = ()
+    session_id_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What a million tokens of the attempt's model cost; for programs that tell tokens and no costs."""
+
+    input_micros: int = field(metadata=spelled("inputUsd", dollars_text))
+    output_micros: int = field(metadata=spelled("outputUsd", dollars_text))
+    cached_micros: int = field(metadata=spelled("cachedUsd", dollars_text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reporting:
+    """Where the attempt reports what it has spent.
+
+    Attributes:
+        url: of the operator's endpoint, to which ``/v1/attempts/<Pod>/report`` is added.
+        token_file: holds the bearer token to show there; it is renewed, so it is read each time.
+        interval_seconds: between two reports.
+    """
+
+    url: str
+    token_file: str
+    interval_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What the task asked a person, and the answer."""
+
+    question: str
+    answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +181,11 @@ class Payload:
         timeout_seconds: counts from the runner's own start.
         model: what the agent's program should use; None leaves it to the program.
         effort: how hard it should try; None likewise.
+        prices: of the model; None where nobody knows.
+        allow_no_change: whether it may succeed without a commit if it says why none was needed.
+        may_continue: whether its agent may be told once that it left no commit.
+        reporting: None where nobody listens.
+        exchange: the last question and its answer; None where nothing was asked.
     """
 
     goal: str = ""
@@ -155,6 +204,11 @@ class Payload:
     effort: Effort | None = None
     git: GitIdentity
     previous_attempt: PreviousAttempt | None = None
+    prices: Prices | None = None
+    allow_no_change: bool = False
+    may_continue: bool = False
+    reporting: Reporting | None = None
+    exchange: Exchange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,144 +246,3 @@ class Envelope:
 def idempotency_key(task_uid: str, attempt: int) -> str:
     """Return the key that names one attempt's effects however often they are asked for."""
     return f"{task_uid}:{attempt}"
-
-
-def parse_envelope(text: str) -> Envelope:
-    """Read an envelope; fields that this version doesn't know are ignored.
-
-    Raises:
-        ContractError: not JSON, an unknown major version, a field missing or malformed (its path is named),
-            or parts that contradict each other.
-    """
-    reader = Reader.of(text)
-    envelope = Envelope(
-        contract_version=read_version(reader, supported_major=1),
-        correlation_id=reader.text("correlationId"),
-        command_id=reader.text("commandId"),
-        idempotency_key=reader.text("idempotencyKey"),
-        actor=_actor(reader.child("actor")),
-        subject=_subject(reader.child("subject")),
-        tenant=reader.text("tenant"),
-        deadline=reader.optional("deadline", reader.moment),
-        budget=_budget(reader),
-        trace_context=reader.optional("traceContext", lambda name: _trace(reader.child(name))),
-        policy_decision=reader.optional("policyDecision", lambda name: _policy(reader.child(name))),
-        classification=reader.optional("classification", reader.text),
-        reply_contract=reader.text("replyContract"),
-        payload=_payload(reader.child("payload")),
-    )
-    _check_agreement(envelope, reader)
-    return envelope
-
-
-def _check_agreement(envelope: Envelope, reader: Reader) -> None:
-    if envelope.reply_contract != REPLY_CONTRACT:
-        raise reader.fail("replyContract", f"{envelope.reply_contract!r} is not {REPLY_CONTRACT!r}")
-    if envelope.command_id != envelope.subject.id:
-        raise reader.fail("commandId", f"{envelope.command_id!r} is not subject.id {envelope.subject.id!r}")
-    attempt = envelope.payload.attempt
-    if envelope.subject.version != attempt:
-        raise reader.fail("subject.version", f"{envelope.subject.version} is not payload.attempt {attempt}")
-    if not envelope.idempotency_key.endswith(f":{attempt}"):
-        raise reader.fail("idempotencyKey", f"{envelope.idempotency_key!r} does not end in :{attempt}")
-
-
-def _actor(reader: Reader) -> Actor:
-    grant = Grant(profile=reader.child("grant").text("profile"))
-    return Actor(identity=reader.text("identity"), grant=grant)
-
-
-def _subject(reader: Reader) -> Subject:
-    kind = reader.text("type", pattern=f"^{SUBJECT_TYPE}$")
-    return Subject(type=kind, id=reader.text("id", limit=253), version=reader.integer("version", least=1))
-
-
-def _budget(envelope: Reader) -> Budget:
-    if envelope.get("budget") is None:
-        return Budget()
-    reader = envelope.child("budget")
-    return Budget(
-        tool_calls=reader.optional("toolCalls", reader.integer),
-        tokens=reader.optional("tokens", reader.integer),
-        cost_micros=reader.optional("costUsd", reader.dollars),
-    )
-
-
-def _trace(reader: Reader) -> TraceContext:
-    return TraceContext(
-        traceparent=reader.text("traceparent"), tracestate=reader.optional("tracestate", reader.text)
-    )
-
-
-def _policy(reader: Reader) -> PolicyDecision:
-    return PolicyDecision(id=reader.text("id"), version=reader.text("version"), reason=reader.text("reason"))
-
-
-def _payload(reader: Reader) -> Payload:
-    previous = reader.optional("previousAttempt", lambda name: _previous(reader.child(name)))
-    return Payload(
-        goal=reader.text("goal", empty=True) if reader.get("goal") is not None else "",
-        title=reader.text("title"),
-        prompt=reader.text("prompt"),
-        role=reader.text("role"),
-        run=reader.text("run"),
-        task=reader.text("task"),
-        attempt=reader.integer("attempt", least=1),
-        timeout_seconds=reader.integer("timeoutSeconds", least=1, most=MAX_SECONDS),
-        repository=reader.optional("repository", lambda name: _repository(reader.child(name))),
-        dependencies=tuple(_dependency(item) for item in reader.children("dependencies")),
-        adapter=reader.text("adapter"),
-        command=_command(reader),
-        model=reader.optional("model", lambda name: reader.text(name, pattern=MODEL_PATTERN)),
-        effort=reader.optional("effort", lambda name: reader.word(name, Effort)),
-        git=_git(reader.child("git")),
-        previous_attempt=previous,
-    )
-
-
-def _repository(reader: Reader) -> Repository:
-    return Repository(
-        url=reader.text("url", pattern=URL_PATTERN),
-        ref=reader.text("ref", pattern=REF_PATTERN),
-        base_commit=reader.optional("baseCommit", lambda name: reader.text(name, pattern=COMMIT_PATTERN)),
-        branch=branch(reader, "branch"),
-        rescue_branch=branch(reader, "rescueBranch"),
-        expected_branch_head=reader.optional(
-            "expectedBranchHead", lambda name: reader.text(name, pattern=COMMIT_PATTERN)
-        ),
-    )
-
-
-def _dependency(reader: Reader) -> DependencyRef:
-    return DependencyRef(
-        name=reader.text("name"),
-        commit=reader.text("commit", pattern=COMMIT_PATTERN),
-        branch=branch(reader, "branch"),
-    )
-
-
-def _command(payload: Reader) -> Command:
-    return (
-        Command() if payload.get("command") is None else Command(args=payload.child("command").texts("args"))
-    )
-
-
-def _git(reader: Reader) -> GitIdentity:
-    return GitIdentity(
-        author_name=reader.text("authorName", pattern=_ONE_LINE),
-        author_email=reader.text("authorEmail", pattern=_ONE_LINE),
-    )
-
-
-def _previous(reader: Reader) -> PreviousAttempt:
-    return PreviousAttempt(
-        result_class=reader.word("class", ResultClass),
-        message=reader.text("message", empty=True) if reader.get("message") is not None else "",
-        branch=reader.optional("branch", lambda name: branch(reader, name)),
-        rescue_branch=reader.optional("rescueBranch", lambda name: branch(reader, name)),
-    )
-
-
-def branch(reader: Reader, name: str) -> str:
-    """Return a required field that is a branch name as git accepts it."""
-    return reader.text(name, pattern=BRANCH_PATTERN, limit=MAX_BRANCH_BYTES)

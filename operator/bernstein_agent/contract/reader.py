@@ -92,6 +92,13 @@ class Reader:
             raise self.fail(name, f"{str(value)[:_SHOWN]} is not between {least} and {most}")
         return value
 
+    def flag(self, name: str) -> bool:
+        """Return an optional true or false; absent is false."""
+        value = self.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self.fail(name, "true or false was expected")
+        return bool(value)
+
     def dollars(self, name: str) -> int:
         """Return a required amount in micro-dollars."""
         try:

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from bernstein_agent.contract.abandonment import Abandonment
 from bernstein_agent.contract.encoding import encode, spelled
-from bernstein_agent.contract.envelope import COMMIT_PATTERN, branch
+from bernstein_agent.contract.envelope_reader import COMMIT_PATTERN, branch
 from bernstein_agent.contract.money import dollars_text
 from bernstein_agent.contract.reader import Reader, read_version
 from bernstein_agent.contract.vocabulary import CONTRACT_VERSION, ResultClass
@@ -39,12 +39,22 @@ class ResultSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What an attempt spent in all, as far as its program reported it. Input leaves cached tokens out."""
+    """What an attempt spent in all, as far as its program reported it. Input leaves cached tokens out.
+
+    Attributes:
+        cost_unknown: whether its program told no costs, or some that can't be read, and no price is known.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     cost_micros: int = field(default=0, metadata=spelled("costUsd", dollars_text))
+    cost_unknown: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """What counts against a limit of tokens: sent and received ones, cached ones left out."""
+        return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +73,12 @@ class Result:
         message: one line for people.
         abandonment: why the agent gave the task up; None where it didn't.
         retry_after_seconds: how long a provider asks to wait, from the attempt's end; None where none does.
+        finish_percent: how much of its budget was left when it was given its final turn; None where it
+            wasn't.
+        steps: turns that it took.
+        tool_calls: calls of tools, as far as its program tells them.
+        continued: the session in which it was told that it had left no commit; None where it wasn't.
+        question: what it asks a person; None where it doesn't.
         digest: of the envelope that the attempt acted on; empty where it couldn't be read.
     """
 
@@ -80,6 +96,11 @@ class Result:
     message: str = ""
     abandonment: Abandonment | None = None
     retry_after_seconds: int | None = None
+    finish_percent: int | None = None
+    steps: int = 0
+    tool_calls: int = 0
+    continued: str | None = None
+    question: str | None = None
     digest: str = _NO_DIGEST
 
     def to_json(self) -> str:
@@ -114,6 +135,11 @@ class Result:
             message=_free_text(reader, "message"),
             abandonment=reader.optional("abandonment", lambda name: Abandonment.read(reader.child(name))),
             retry_after_seconds=reader.optional("retryAfterSeconds", lambda name: retry_after(reader, name)),
+            finish_percent=reader.optional("finishPercent", lambda name: reader.integer(name, most=100)),
+            steps=counted(reader, "steps"),
+            tool_calls=counted(reader, "toolCalls"),
+            continued=reader.optional("continued", lambda name: reader.text(name, limit=256, empty=True)),
+            question=reader.optional("question", reader.text),
             digest=_digest(reader),
         )
 
@@ -152,15 +178,18 @@ def _subject(reader: Reader) -> ResultSubject:
 
 
 def _usage(reader: Reader) -> Usage:
-    def count(name: str) -> int:
-        return 0 if reader.get(name) is None else reader.integer(name)
-
     return Usage(
-        input_tokens=count("inputTokens"),
-        output_tokens=count("outputTokens"),
-        cached_tokens=count("cachedTokens"),
+        input_tokens=counted(reader, "inputTokens"),
+        output_tokens=counted(reader, "outputTokens"),
+        cached_tokens=counted(reader, "cachedTokens"),
         cost_micros=0 if reader.get("costUsd") is None else reader.dollars("costUsd"),
+        cost_unknown=reader.flag("costUnknown"),
     )
+
+
+def counted(reader: Reader, name: str) -> int:
+    """Return an optional whole number; absent is 0."""
+    return 0 if reader.get(name) is None else reader.integer(name)
 
 
 def _commit(reader: Reader, name: str) -> str | None:
@@ -187,6 +216,14 @@ def _detail(result: Result) -> str:
     return result.abandonment.detail if result.abandonment else ""
 
 
+def _question(result: Result) -> str:
+    return result.question or ""
+
+
+def _with_question(result: Result, text: str) -> Result:
+    return replace(result, question=text or CUT_MARK) if result.question else result
+
+
 def _with_detail(result: Result, text: str) -> Result:
     told = result.abandonment
     return replace(result, abandonment=replace(told, detail=text)) if told else result
@@ -196,6 +233,7 @@ _CUT_IN_ORDER: Final[tuple[tuple[Callable[[Result], str], Callable[[Result, str]
     (lambda result: result.summary, lambda result, text: replace(result, summary=text)),
     (lambda result: result.message, lambda result, text: replace(result, message=text)),
     (_detail, _with_detail),
+    (_question, _with_question),
 )
 
 

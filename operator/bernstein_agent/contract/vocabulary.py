@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-CONTRACT_VERSION: Final = "1.1"
+CONTRACT_VERSION: Final = "1.2"
 """major.minor: a new optional field raises the minor number, anything else the major one."""
 
 REPLY_CONTRACT: Final = "attempt-result@1"
@@ -69,6 +69,16 @@ class Reason(StrEnum):
     TERMINATED = "Terminated"
     """The Pod was asked to stop before the agent was done."""
     ABANDONED = "Abandoned"
+    ASKED = "Asked"
+    """The agent asked a person something."""
+    NO_CHANGE_NEEDED = "NoChangeNeeded"
+    """The agent left no commit, said why none was needed, and may do so."""
+    TASK_BUDGET_EXHAUSTED = "TaskBudgetExhausted"
+    """Nothing is left of the task's own budget."""
+    BUDGET_EXHAUSTED = "BudgetExhausted"
+    """The run's budget is used up, or the operator asked the agent to finish for it."""
+    REPORTS_REFUSED = "ReportsRefused"
+    """The operator accepted no report for too long, so nobody kept the run's limits any more."""
     CREDENTIALS_REFUSED = "CredentialsRefused"
     """A provider refused the profile's credentials."""
     MODEL_UNKNOWN = "ModelUnknown"
@@ -112,6 +122,15 @@ PROVIDER_FAULTS: Final[Mapping[Reason, ResultClass]] = MappingProxyType(
     }
 )
 """The faults of a provider rather than of a task, and the class that each belongs to."""
+
+
+class BudgetMode(StrEnum):
+    """How an agent meets the end of its budget."""
+
+    GRACEFUL = "graceful-finish-on-low"
+    """At 20 % left, or at the last step, it gets one final turn to commit and to sum up."""
+    HARD = "hard-stop-on-zero"
+    """It goes on until nothing is left and is stopped at once."""
 
 
 class Effort(StrEnum):

@@ -49,12 +49,73 @@ class AfterDeadline(StrEnum):
 
 
 class OnExhausted(StrEnum):
-    """What becomes of a task whose retries are used up."""
+    """What becomes of a task whose retries, or whose budget, are used up."""
 
     FAIL = "Fail"
     """It is Failed."""
+    AWAIT_INPUT = "AwaitInput"
+    """It is AwaitingInput: a person's answer lets it go on, nothing else does."""
     ABANDON = "Abandon"
     """It is Abandoned, with a reason that follows from how the last attempt ended."""
+
+
+class BudgetMode(StrEnum):
+    """How an agent meets the end of its task's budget."""
+
+    GRACEFUL = "graceful-finish-on-low"
+    """At 20 % left, or at the last step, it gets one final turn to commit and to sum up."""
+    HARD = "hard-stop-on-zero"
+    """It goes on until nothing is left and is stopped at once; a cheaper model is suggested."""
+
+
+class BudgetBand(StrEnum):
+    """How much of a run's budget is used up; each band holds what the lower ones say too."""
+
+    NONE = "none"
+    """Less than warnPercent."""
+    WARN = "warn"
+    """warnPercent or more: it is said, and spawning goes on."""
+    CRITICAL = "critical"
+    """criticalPercent or more: tasks that aren't essential don't start, and live ones are asked to finish."""
+    STOP = "stop"
+    """All of it: nothing starts, and live agents are asked to finish and then stopped."""
+
+
+class BudgetUnit(StrEnum):
+    """What a run's budget is counted in, where it is the nearer of its two caps."""
+
+    USD = "usd"
+    TOKENS = "tokens"
+
+
+class CapSource(StrEnum):
+    """Who said what a run may cost."""
+
+    ENVIRONMENT = "BERNSTEIN_MAX_COST_USD"
+    """The operator's own variable or flag: it comes before all others."""
+    RUN_CONFIG = "run_config.json"
+    """budget_usd in that key of spec.configFrom's ConfigMap."""
+    SPEC = "spec"
+    """spec.budget.usd of the run."""
+    SEED = "bernstein.yaml"
+    """seed.budget_usd, budget_usd or budget in that key of spec.configFrom's ConfigMap."""
+    DEFAULT = "default"
+    """The operator's setting for runs that say nothing."""
+    MAXIMUM = "maxRunCostUsd"
+    """The operator's setting for the most that any run may cost was lower than what came out."""
+    UNLIMITED = "unlimited"
+    """Nobody said anything, or the first who did said 0 or less."""
+
+
+class Metering(StrEnum):
+    """When an agent's spend is known."""
+
+    TURN = "turn"
+    """While it works, after each of its turns."""
+    END = "end"
+    """Once it has ended."""
+    NONE = "none"
+    """Never: it costs nothing, and reserves nothing."""
 
 
 class LimitKind(StrEnum):
@@ -83,6 +144,8 @@ class CommandVerb(StrEnum):
     """Of a task or run: try again with fresh counters."""
     QUARANTINE = "quarantine"
     """Of a task: stop it until a person has looked."""
+    ANSWER = "answer"
+    """Of a task: what was asked, answered; another attempt goes on with it."""
 
 
 class CircuitState(StrEnum):

@@ -10,8 +10,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from bernstein_operator.api.choices import AfterDeadline, Effects, Effort, OnExhausted, ScopeSize
-from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, TaskDefaults
+from bernstein_operator.api.budget import TaskBudget
+from bernstein_operator.api.choices import AfterDeadline, BudgetMode, Effects, Effort, OnExhausted, ScopeSize
+from bernstein_operator.api.money import Money
+from bernstein_operator.api.task import Acceptance, AgentTaskSpec, RetryPolicy, TaskDefaults
 
 DEFAULT_ROLE: Final = "auto"
 DEFAULT_PRIORITY: Final = 2
@@ -29,10 +31,12 @@ DEFAULT_DISRUPTION_LIMIT: Final = 3
 DEFAULT_DEADLINE_WARNING_SECONDS: Final = 300
 DEFAULT_INPUT_TIMEOUT_SECONDS: Final = 86_400
 DEFAULT_EFFORT: Final = Effort.MEDIUM
+DEFAULT_ESSENTIAL: Final = True
 
 _T = TypeVar("_T")
 _NOTHING: Final = TaskDefaults()
 _NO_RETRY_SAID: Final = RetryPolicy()
+_NO_BUDGET_SAID: Final = TaskBudget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,18 @@ class EffectiveRetry:
     max_backoff_seconds: int
     disruption_limit: int = DEFAULT_DISRUPTION_LIMIT
     after_deadline: AfterDeadline = AfterDeadline.FRESH
+    on_exhausted: OnExhausted = OnExhausted.FAIL
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveBudget:
+    """A task's budget with nothing left open; None is unbounded, never 0."""
+
+    usd: Money | None = None
+    tokens: int | None = None
+    steps: int | None = None
+    tool_calls: int | None = None
+    mode: BudgetMode = BudgetMode.GRACEFUL
     on_exhausted: OnExhausted = OnExhausted.FAIL
 
 
@@ -74,6 +90,9 @@ class EffectiveTask:
     model: str | None = None
     effort: Effort = DEFAULT_EFFORT
     effects: Effects = Effects.REPOSITORY
+    essential: bool = True
+    budget: EffectiveBudget = EffectiveBudget()
+    allow_no_change: bool = False
 
 
 def effective(spec: AgentTaskSpec, defaults: TaskDefaults | None, *, object_name: str) -> EffectiveTask:
@@ -115,6 +134,9 @@ def effective(spec: AgentTaskSpec, defaults: TaskDefaults | None, *, object_name
         model=spec.model or run.model,
         effort=_first(spec.effort, run.effort, DEFAULT_EFFORT),
         effects=_first(spec.effects, run.effects, Effects.REPOSITORY),
+        essential=_first(spec.essential, run.essential, DEFAULT_ESSENTIAL),
+        budget=_budget(spec.budget or _NO_BUDGET_SAID, run.budget or _NO_BUDGET_SAID),
+        allow_no_change=_allow_no_change(spec.acceptance, run.acceptance),
     )
 
 
@@ -129,6 +151,25 @@ def _retry(task: RetryPolicy, run: RetryPolicy) -> EffectiveRetry:
         after_deadline=_first(task.after_deadline, run.after_deadline, AfterDeadline.FRESH),
         on_exhausted=_first(task.on_exhausted, run.on_exhausted, OnExhausted.FAIL),
     )
+
+
+def _budget(task: TaskBudget, run: TaskBudget) -> EffectiveBudget:
+    mode = _first(task.mode, run.mode, BudgetMode.GRACEFUL)
+    unsaid = OnExhausted.AWAIT_INPUT if mode is BudgetMode.HARD else OnExhausted.FAIL
+    usd = _first(task.usd, run.usd, Money())
+    return EffectiveBudget(
+        usd=usd if usd.micros else None,
+        tokens=_first(task.tokens, run.tokens, 0) or None,
+        steps=_first(task.steps, run.steps, 0) or None,
+        tool_calls=_first(task.tool_calls, run.tool_calls, 0) or None,
+        mode=mode,
+        on_exhausted=_first(task.on_exhausted, run.on_exhausted, unsaid),
+    )
+
+
+def _allow_no_change(task: Acceptance | None, run: Acceptance | None) -> bool:
+    said = (one.allow_no_change if one else None for one in (task, run))
+    return next((one for one in said if one is not None), False)
 
 
 def _first(task: _T | None, run: _T | None, built_in: _T) -> _T:

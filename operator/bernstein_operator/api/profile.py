@@ -22,8 +22,9 @@ from bernstein_operator.api.base import (
     Uid,
     keyed_by,
 )
-from bernstein_operator.api.choices import CircuitState, Effort
+from bernstein_operator.api.choices import CircuitState, Effort, Metering
 from bernstein_operator.api.conditions import Condition
+from bernstein_operator.api.money import Money
 from bernstein_operator.api.task import ModelName
 
 _ENV_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -59,6 +60,14 @@ class Command(Model):
         Field(min_length=1, max_length=64, json_schema_extra=ATOMIC),
     ]
     """Program and arguments, no shell in between."""
+    resume_args: Annotated[
+        tuple[Annotated[str, Field(max_length=4096)], ...],
+        Field(max_length=64, json_schema_extra=ATOMIC),
+    ] = ()
+    """Program and arguments that go on with the session; {session_id} stands for it. Without them an agent
+    that ended can't be told anything."""
+    session_id_path: Annotated[str, Field(max_length=256)] | None = None
+    """Where a JSON line of its output holds the session's name, as fields with dots between them."""
 
 
 class SecretKeyRef(Model):
@@ -194,11 +203,24 @@ class PodShape(Model):
     """Taints that the Pod bears."""
 
 
+class Prices(Model):
+    """What a million tokens of a model cost, in US dollars."""
+
+    input_usd: Money
+    """Sent to the model."""
+    output_usd: Money
+    """Received from it."""
+    cached_usd: Money | None = None
+    """Sent, and cached by the provider. Without it as inputUsd."""
+
+
 class ProfileModel(Model):
     """A model of the profile's ladder."""
 
     name: ModelName
     """As the adapter's program knows it."""
+    prices: Prices | None = None
+    """What a million tokens cost; used where the program tells tokens and no costs."""
 
 
 class MemoryGrowth(Model):
@@ -233,6 +255,8 @@ class AgentProfileSpec(Model):
     """No attempt is told to make more effort."""
     memory_growth: MemoryGrowth | None = None
     """Without it an attempt after an out-of-memory kill gets the same memory."""
+    metering: Metering | None = None
+    """When what it spends is known: turn, end or none. Built-in: none for adapter command, else turn."""
     git: GitIdentity = GitIdentity()
     """Who the commits are by."""
     pod: PodShape = PodShape()

@@ -24,19 +24,18 @@ from bernstein_operator.api.base import (
     unchanged,
     validated,
 )
+from bernstein_operator.api.budget import BudgetStatus, RunBudget
+from bernstein_operator.api.concurrency import ConcurrencyStatus, RunConcurrency
 from bernstein_operator.api.conditions import Condition
 from bernstein_operator.api.task import TaskDefaults, TaskWork
 from bernstein_operator.api.task_status import KEPT_REQUESTS, CancelRequest, Request
 from bernstein_operator.api.vocabulary import RunPhase
 
 MAX_INLINE_TASKS: Final = 100
-MAX_AGENTS: Final = 1000
 _URL: Final = r"^(https?|git|ssh)://[^\s]+$|^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s]+$"
 _REF: Final = r"^[A-Za-z0-9_][A-Za-z0-9._/+#@=,%-]*$"
 _PREFIX: Final = r"^[A-Za-z0-9]+((\.|[_-]+)[A-Za-z0-9]+)*(/[A-Za-z0-9]+((\.|[_-]+)[A-Za-z0-9]+)*)*[/_-]?$"
 _SECRET_IN_URL: Final = "a password in the url would be readable by everybody who may read the run"  # noqa: S105
-
-AgentCount = Annotated[int, Field(ge=0, le=MAX_AGENTS)]
 
 
 class BranchBase(StrEnum):
@@ -48,11 +47,18 @@ class BranchBase(StrEnum):
     """repository.ref alone."""
 
 
-class RunConcurrency(Model):
-    """How many agents may be live at once."""
+class ConfigMapRef(Model):
+    """A ConfigMap of the same namespace."""
 
-    max_agents: AgentCount | None = None
-    """The run's ceiling; 0 starts nothing. Built-in: 6, and never above the operator's own limit."""
+    name: ObjectName
+    """metadata.name of the ConfigMap."""
+
+
+class ConfigFrom(Model):
+    """Where a run's limits may be written beside its spec, in the files of the Bernstein program."""
+
+    config_map_ref: ConfigMapRef
+    """Its keys are bernstein.yaml, run_config.json or both; it is read again at least once a minute."""
 
 
 class Repository(Model):
@@ -135,6 +141,10 @@ class BernsteinRunSpec(Model):
     """What becomes of its tasks after its end."""
     concurrency: RunConcurrency = RunConcurrency()
     """How many agents may be live at once."""
+    budget: RunBudget = RunBudget()
+    """What all its tasks may cost together."""
+    config_from: ConfigFrom | None = None
+    """Where else limits are written."""
     repository: Repository | None = None
     """Where the code is; without it agents get an empty workspace. Immutable once a task has started."""
     task_defaults: TaskDefaults = TaskDefaults()
@@ -153,17 +163,6 @@ class BernsteinRunSpec(Model):
             reason="FieldValueForbidden",
         ),
     )
-
-
-class ConcurrencyStatus(Model):
-    """The ceiling and what is under it."""
-
-    configured: AgentCount = 0
-    """What spec and operator allow."""
-    effective: AgentCount = 0
-    """What is allowed now."""
-    live: Counter = 0
-    """Agent Pods that aren't over, and attempts whose Pod isn't confirmed yet."""
 
 
 class TaskCounts(Model):
@@ -189,6 +188,8 @@ class TaskCounts(Model):
     """Tasks in the way of which another one was abandoned."""
     quarantined: Counter = 0
     """Tasks that wait for a person's verdict."""
+    awaiting_input: Counter = 0
+    """Tasks that wait for a person's answer."""
 
 
 class ReasonCount(Model):
@@ -240,6 +241,12 @@ class BernsteinRunStatus(Model):
     """What is in its ledger; absent while nothing is."""
     concurrency: ConcurrencyStatus | None = None
     """The ceiling and what is under it."""
+    budget: BudgetStatus | None = None
+    """What it may cost, has cost, and may yet."""
+    warnings: Annotated[
+        tuple[Annotated[str, Field(max_length=512)], ...], Field(max_length=10, json_schema_extra=ATOMIC)
+    ] = ()
+    """What its configuration says and can't be used; each names its source, and the next one was tried."""
     tasks: TaskCounts | None = None
     """How many tasks there are, by phase."""
     conditions: Annotated[

@@ -23,6 +23,7 @@ from bernstein_operator.api.base import (
     unchanged,
     validated,
 )
+from bernstein_operator.api.budget import TaskBudget
 from bernstein_operator.api.choices import (
     AfterDeadline,
     Effects,
@@ -67,7 +68,7 @@ class RetryPolicy(Model):
     after_deadline: AfterDeadline | None = None
     """Fresh: a retry after the task's deadline gets as long again. None: it stands. Built-in: Fresh."""
     on_exhausted: OnExhausted | None = None
-    """Fail or Abandon, once no attempt is left. Built-in: Fail."""
+    """Fail, AwaitInput or Abandon, once no attempt is left. Built-in: Fail."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -87,6 +88,14 @@ class RetryPolicy(Model):
         ):
             raise ValueError("backoffSeconds can't be more than maxBackoffSeconds")
         return self
+
+
+class Acceptance(Model):
+    """What an attempt has to show for its work."""
+
+    allow_no_change: bool | None = None
+    """True: an agent that leaves no commit and says in prose why none was needed has succeeded. Built-in:
+    false."""
 
 
 class TaskDefaults(Model):
@@ -116,8 +125,14 @@ class TaskDefaults(Model):
     """How hard the model is to think in the first attempt. Built-in: medium."""
     effects: Effects | None = None
     """What the work changes: none, repository or external. Built-in: repository."""
+    essential: bool | None = None
+    """False: once its run's budget is critical it doesn't start, and is asked to finish. Built-in: true."""
     retry: RetryPolicy | None = None
     """What happens after a failed attempt; merged field by field with the run's."""
+    budget: TaskBudget | None = None
+    """What it may use up; merged field by field with the run's."""
+    acceptance: Acceptance | None = None
+    """What an attempt has to show for its work; merged field by field with the run's."""
 
 
 class TaskWork(TaskDefaults):

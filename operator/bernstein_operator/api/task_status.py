@@ -22,6 +22,7 @@ from bernstein_operator.api.base import (
     Word,
     keyed_by,
 )
+from bernstein_operator.api.budget import Tokens
 from bernstein_operator.api.choices import CommandVerb, Effort, LimitKind
 from bernstein_operator.api.conditions import Condition
 from bernstein_operator.api.money import Money
@@ -34,7 +35,6 @@ KEPT_REQUESTS: Final = 10
 UNKNOWN_ACTOR: Final = "unknown"
 """Where the cluster can't tell who asked."""
 
-Tokens = Annotated[int, Field(ge=0, le=2**53)]
 Actor = Annotated[str, Field(max_length=253)]
 
 
@@ -49,6 +49,8 @@ class Usage(Model):
     """Tokens sent that the provider had cached."""
     cost_usd: Money = Money()
     """US dollars, as text with up to six places."""
+    estimated_usd: Money | None = None
+    """The part of costUsd that nobody reported, and that was estimated."""
 
 
 class Attempt(Model):
@@ -100,6 +102,16 @@ class Attempt(Model):
     """Equal for two attempts that failed in the same way."""
     retry_after_seconds: Wait | None = None
     """How long the provider asked to be left alone."""
+    reservation_usd: Money | None = None
+    """What it was taken to cost when it was admitted; counts against the run's budget until its end."""
+    cap_usd: Money | None = None
+    """What its agent may spend at most; absent where that is unbounded."""
+    cap_tokens: Tokens | None = None
+    """How many tokens its agent may use at most; absent where that is unbounded."""
+    finish_percent: Annotated[int, Field(ge=0, le=100)] | None = None
+    """How much of its task's budget was left when its agent was given its final turn."""
+    suggested_model: ModelName | None = None
+    """A cheaper model, where it was stopped with nothing left of its task's budget."""
     gated_until: Moment | None = None
     """Until when its Pod's scheduling gates held it, or may hold it at most; the start clock begins there."""
 
@@ -197,6 +209,39 @@ class Escalation(Model):
     """The memory limit of the next attempt, where it was raised."""
 
 
+class Continuation(Model):
+    """That an agent which ended without a commit was told so and went on; once in a task's life."""
+
+    attempt: Annotated[int, Field(ge=1, le=1_000_000)]
+    """The attempt in which it was."""
+    time: Moment
+    """When it was allowed to."""
+    session_id: Annotated[str, Field(max_length=256)] = ""
+    """The session that it went on with, in its program's words."""
+
+
+class Question(Model):
+    """What a task needs an answer to."""
+
+    text: Annotated[str, Field(max_length=8192)]
+    """The question."""
+    time: Moment
+    """When it was asked."""
+    deadline: Moment
+    """The task fails where nobody has answered by then."""
+
+
+class Answer(Model):
+    """What a person answered; the next attempt's prompt holds it."""
+
+    text: Annotated[str, Field(max_length=8192)]
+    """The answer."""
+    actor: Actor = UNKNOWN_ACTOR
+    """Who answered; unknown where the cluster can't tell."""
+    time: Moment
+    """When the operator first saw it."""
+
+
 class CancelRequest(Model):
     """That a person asked for the end; kept even if the annotation is taken away again."""
 
@@ -251,6 +296,12 @@ class AgentTaskStatus(Model):
     """Set once a cancel of the task was seen."""
     abandonment: Abandonment | None = None
     """Set in the phase Abandoned."""
+    continuation: Continuation | None = None
+    """Set once an agent of the task was told that it had left no commit."""
+    question: Question | None = None
+    """Set in the phase AwaitingInput, and afterwards beside its answer."""
+    answer: Answer | None = None
+    """What a person last answered to question."""
     retried_time: Moment | None = None
     """When a person's retry last gave it a fresh start."""
     requests: Annotated[tuple[Request, ...], Field(max_length=KEPT_REQUESTS, json_schema_extra=ATOMIC)] = ()

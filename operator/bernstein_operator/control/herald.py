@@ -14,7 +14,9 @@ from typing import Final, Generic, TypeVar
 
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
-from bernstein_operator.builders.events import Notice, event, profile_notices, run_notices, task_notices
+from bernstein_operator.builders.events import Notice, event
+from bernstein_operator.builders.run_notices import profile_notices, run_notices
+from bernstein_operator.builders.task_notices import task_notices
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.telemetry import metrics
 

@@ -55,9 +55,11 @@ def task_conditions(phase: TaskPhase, standing: Standing, *, run_ended: bool) ->
     match phase:
         case TaskPhase.PENDING:
             return _waiting(standing, run_ended=run_ended)
-        case TaskPhase.RUNNING:
+        case TaskPhase.RUNNING | TaskPhase.AWAITING_INPUT:
             admitted = Wanted(ConditionType.ADMITTED, AdmittedReason.ADMITTED, standing.message)
-            return [admitted, Wanted(ConditionType.RECONCILING, phase)]
+            asked = Wanted(ConditionType.INPUT_REQUIRED, reason, standing.message)
+            said = admitted if phase is TaskPhase.RUNNING else asked
+            return [said, Wanted(ConditionType.RECONCILING, phase)]
         case TaskPhase.SUCCEEDED:
             return _both(ConditionType.COMPLETE, ConditionType.FINISHED, reason, standing.message)
         case TaskPhase.BLOCKED_BY_FAILURE | TaskPhase.BLOCKED_BY_ABANDON:
@@ -86,6 +88,9 @@ def run_conditions(phase: RunPhase, standing: Standing, *, resumed: bool) -> lis
             return [Wanted(ConditionType.RECONCILING, reason, message), *again]
         case RunPhase.SUCCEEDED:
             return [*_both(ConditionType.COMPLETE, ConditionType.FINISHED, reason, message), *again]
+        case RunPhase.STOPPED:
+            stop = Wanted(ConditionType.SHOULD_STOP, reason, message)
+            return [stop, *_both(ConditionType.FAILED, ConditionType.STALLED, reason, message), *again]
         case RunPhase.FAILED | RunPhase.CANCELLED:
             failed = _both(ConditionType.FAILED, ConditionType.STALLED, reason, message)
             return [*failed, *_finished(reason, message, ended=True), *again]

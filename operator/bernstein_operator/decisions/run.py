@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.conditions import find
 from bernstein_operator.api.run import (
     AbandonmentCounts,
     BernsteinRunSpec,
     BernsteinRunStatus,
-    ConcurrencyStatus,
     InlineTask,
     ReasonCount,
     TaskCounts,

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
+from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.conditions import Condition
 from bernstein_operator.api.objects import RunObject
-from bernstein_operator.api.run import ConcurrencyStatus, TaskCounts
+from bernstein_operator.api.run import TaskCounts
 from bernstein_operator.api.vocabulary import ConditionStatus
 from kubectl_bernstein.times import age
 from kubectl_bernstein.views.view import Table, View

@@ -9,14 +9,9 @@ import pytest
 from bernstein_operator.api.choices import Effort
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.task_status import AgentTaskStatus, Escalation
-from bernstein_operator.builders.events import (
-    NOTE_LIMIT,
-    Notice,
-    event,
-    profile_notices,
-    run_notices,
-    task_notices,
-)
+from bernstein_operator.builders.events import NOTE_LIMIT, Notice, event
+from bernstein_operator.builders.run_notices import profile_notices, run_notices
+from bernstein_operator.builders.task_notices import task_notices
 from tests.unit.objects import Raw, at, attempt, profile, raw_run, raw_task, run, stamp, status, task
 
 FAILED = attempt(

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from bernstein_operator.api.event_reasons import EventReason
 from bernstein_operator.api.objects import TaskObject
-from bernstein_operator.api.vocabulary import EventReason
-from bernstein_operator.builders.events import task_notices
+from bernstein_operator.builders.task_notices import task_notices
 
 DAY = "2030-01-01T00:00"
 

@@ -7,12 +7,12 @@ import pytest
 from prometheus_client import Metric
 
 from bernstein_operator.api import names
+from bernstein_operator.api.event_reasons import EventReason
 from bernstein_operator.api.vocabulary import (
     AdmittedReason,
     AttemptReason,
     BlockCause,
     ConditionType,
-    EventReason,
     RunPhase,
     RunReason,
     TaskPhase,
@@ -32,7 +32,6 @@ CLOSED_SETS = (
     AttemptReason,
     TaskReason,
     RunReason,
-    EventReason,
 )
 
 
