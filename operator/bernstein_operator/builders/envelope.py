@@ -4,7 +4,9 @@ Everything in it is stored somewhere already, so that the same attempt always ge
 from an operator that was restarted in between.
 """
 
+from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from bernstein_agent import contract
 from bernstein_agent.contract import ResultClass
@@ -14,14 +16,23 @@ from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BranchBase, Repository
 from bernstein_operator.api.task_status import Attempt
+from bernstein_operator.builders.pod import TOKEN_DIRECTORY, TOKEN_FILE
 from bernstein_operator.decisions.deadline import Bounds, bounds_of, timeout_seconds
+
+REPORT_EVERY_SECONDS: Final = 5
 
 
 def envelope(
-    task: TaskObject, effective: EffectiveTask, *, run: RunObject, profile: AgentProfileSpec
+    task: TaskObject,
+    effective: EffectiveTask,
+    *,
+    run: RunObject,
+    profile: AgentProfileSpec,
+    report_url: str = "",
 ) -> contract.Envelope:
-    """Return the envelope of the task's latest attempt."""
+    """Return the envelope of the task's latest attempt, which reports to ``report_url`` if there is one."""
     attempt = task.status.attempts[-1]
+    payload = _payload(task, effective, run=run, profile=profile)
     return contract.Envelope(
         correlation_id=run.meta.uid,
         command_id=attempt.pod_name,
@@ -33,8 +44,17 @@ def envelope(
         subject=contract.Subject(id=attempt.pod_name, version=attempt.number),
         tenant=task.meta.namespace,
         deadline=_deadline(attempt, bounds_of(task.status, effective, run)),
-        payload=_payload(task, effective, run=run, profile=profile),
+        payload=replace(
+            _payload(task, effective, run=run, profile=profile), reporting=_reporting(report_url)
+        ),
     )
+
+
+def _reporting(url: str) -> contract.Reporting | None:
+    if not url:
+        return None
+    token = f"{TOKEN_DIRECTORY}/{TOKEN_FILE}"
+    return contract.Reporting(url=url, token_file=token, interval_seconds=REPORT_EVERY_SECONDS)
 
 
 def branch_of(repository: Repository, *, run: str, task: str) -> str:
