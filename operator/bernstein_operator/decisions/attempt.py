@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from bernstein_agent.contract import ResultClass
+from bernstein_agent.contract import Result, ResultClass
 from bernstein_operator.api.choices import LimitKind
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import pod_name
@@ -144,15 +144,18 @@ def find_end(
     bounds: Bounds,
     has_repository: bool,
     now: datetime,
+    posted: Result | None = None,
 ) -> Ended | None:
-    """Return how the open attempt ended, or None while it goes on."""
+    """Return how the open attempt ended, or None while it goes on; ``posted`` is its own word, as reported."""
     if not sighting:
         outcome = _vanished(now) if attempt.pod_uid else _too_late(bounds, now=now)
         return Ended(outcome, None) if outcome else None
     pod = sighting.pod
     limit = limits_of(bounds, attempt, pod, now=now)[0]
     if pod.ended or sighting.gone:
-        outcome = classify(pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now)
+        outcome = classify(
+            pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now, posted=posted
+        )
         return Ended(outcome, pod)
     hopeless = _hopeless(pod, limit, bounds, now=now)
     return Ended(hopeless, pod) if hopeless else None

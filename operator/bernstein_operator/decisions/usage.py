@@ -65,14 +65,14 @@ def total(before: Usage | None, spent: Usage | None) -> Usage | None:
 
 
 def rise(before: Usage | None, now: Usage | None) -> Usage | None:
-    """Return what ``now`` has above ``before``, the same attempt's earlier record; None where it has none."""
+    """Return what ``now`` has above ``before``, a part or an earlier record of it; None where it is none."""
     if not (before and now):
         return now
     return Usage(
-        input_tokens=now.input_tokens - before.input_tokens,
-        output_tokens=now.output_tokens - before.output_tokens,
-        cached_tokens=now.cached_tokens - before.cached_tokens,
-        cost_usd=Money(now.cost_usd.micros - before.cost_usd.micros),
+        input_tokens=max(now.input_tokens - before.input_tokens, 0),
+        output_tokens=max(now.output_tokens - before.output_tokens, 0),
+        cached_tokens=max(now.cached_tokens - before.cached_tokens, 0),
+        cost_usd=Money(max(now.cost_usd.micros - before.cost_usd.micros, 0)),
     )
 
 

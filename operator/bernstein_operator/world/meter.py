@@ -55,7 +55,7 @@ class Meter:
         return entry.reading if entry else None
 
     def reported(self, task_uid: str, attempt: int) -> Usage | None:
-        """Return the most that is known of what an attempt has spent, stored or not; None where nothing is."""
+        """Return the most that is known of an attempt's spend, stored or not; None where nothing is."""
         task, entry = self._task_of(task_uid), self._entries.get(task_uid)
         listed = task.status.attempts if task else ()
         stored = next((one.usage for one in listed if one.number == attempt), None)
@@ -97,10 +97,10 @@ def _read_on(known: Reading, report: Report) -> Reading:
     """Return the reading after a report; one that was overtaken by another lowers nothing."""
     told = of_contract(report.usage)
     usage = highest(known.usage, told) or told
-    news = {
-        "usage": usage,
-        "cost_unknown": report.usage.cost_unknown if usage == told else known.cost_unknown,
-        "continues": known.continues if report.continues is None else report.continues,
-        "result": report.result or known.result,
-    }
-    return replace(known, **news)
+    return replace(
+        known,
+        usage=usage,
+        cost_unknown=report.usage.cost_unknown if usage == told else known.cost_unknown,
+        continues=known.continues if report.continues is None else report.continues,
+        result=report.result or known.result,
+    )
