@@ -41,6 +41,7 @@ class Settings:
         lease_namespace: namespace of the Lease; without it the Pod's own (POD_NAMESPACE), else default.
         lease_name: name of the Lease; operators on the same namespaces need the same one.
         pod: the Pod's name, nobody else's; a container restarted in it takes the former one's lease at once.
+        pod_namespace: the Pod's namespace.
         identity: how this process signs its events (reportingInstance).
         log_level: DEBUG, INFO, WARNING or ERROR.
         log_json: json (one object a line) or text (for a terminal).
@@ -57,6 +58,7 @@ class Settings:
     lease_namespace: str = ""
     lease_name: str = DEFAULT_LEASE_NAME
     pod: str = ""
+    pod_namespace: str = ""
     identity: str = "bernstein-operator"
     log_level: str = "INFO"
     log_json: bool = True
@@ -87,6 +89,7 @@ def from_environment(
         or environment.get("POD_NAMESPACE", ""),
         lease_name=environment.get("BERNSTEIN_LEASE_NAME") or DEFAULT_LEASE_NAME,
         pod=environment.get("POD_NAME", ""),
+        pod_namespace=environment.get("POD_NAMESPACE", ""),
         identity=environment.get("HOSTNAME") or "bernstein-operator",
         log_level=read("BERNSTEIN_LOG_LEVEL", _level, "INFO"),
         log_json=read("BERNSTEIN_LOG_FORMAT", _format, "json") == "json",

@@ -32,6 +32,9 @@ LABEL_COMPONENT: Final = f"{GROUP}/component"
 COMPONENT_AGENT: Final = "agent"
 COMPONENT_LEDGER: Final = "ledger"
 
+LABEL_LEADER: Final = f"{GROUP}/leader"
+"""On the operator's own Pod that leads, written by it: the name of the Lease. Reports go to that Pod."""
+
 ANNOTATION_ENVELOPE: Final = f"{GROUP}/envelope"
 """On an agent Pod, written by the operator: the envelope, if it has at most 32 KiB."""
 ANNOTATION_STOP: Final = f"{GROUP}/stop"

@@ -146,7 +146,7 @@ def find_end(
     now: datetime,
     posted: Result | None = None,
 ) -> Ended | None:
-    """Return how the open attempt ended, or None while it goes on; ``posted`` is its own word, as reported."""
+    """Return how the open attempt ended, or None while it goes on; ``posted`` is the result it reported."""
     if not sighting:
         outcome = _vanished(now) if attempt.pod_uid else _too_late(bounds, now=now)
         return Ended(outcome, None) if outcome else None

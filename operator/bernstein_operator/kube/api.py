@@ -76,6 +76,10 @@ class KubeApi:
         """Return the object's JSON."""
         return await self._send("GET", resource.url(namespace, name))
 
+    async def read(self, path: str) -> bytes:
+        """Return what the API server has at a path that is no object's."""
+        return await self._send("GET", path)
+
     async def list_page(
         self, resource: Resource, namespace: str, *, params: dict[str, str], accept: str = JSON
     ) -> bytes:
