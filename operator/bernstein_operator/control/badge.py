@@ -14,7 +14,7 @@ import msgspec
 from bernstein_operator.api.names import LABEL_LEADER, shorten
 from bernstein_operator.api.pod import Metadata
 from bernstein_operator.kube.api import KubeApi
-from bernstein_operator.kube.errors import ApiError, NotFoundError
+from bernstein_operator.kube.errors import ApiError, NotFoundError, UnavailableError
 from bernstein_operator.kube.resources import PODS
 
 log = logging.getLogger(__name__)
@@ -58,12 +58,16 @@ class Badge:
     async def keep(self) -> None:
         """Put the label on, and see to it until cancelled."""
         while True:
+            pause = LOOK_SECONDS
             try:
                 await self._put_right()
                 self._tell("")
+            except UnavailableError as error:
+                pause = RETRY_SECONDS
+                self._tell(str(error))
             except (ApiError, msgspec.DecodeError) as error:
                 self._tell(str(error))
-            await self._sleep(RETRY_SECONDS if self._trouble else LOOK_SECONDS)
+            await self._sleep(pause)
 
     async def take_off(self) -> None:
         """Take the label off our own Pod; whoever leads next does it otherwise."""

@@ -30,10 +30,14 @@ def metered(course: Course, question: Question) -> Course:
     if not reading or raised == course.status:
         return course
     due = reading.written + WRITE_EVERY
-    written_anyway = course.status != question.snapshot.task.status
-    if written_anyway or question.now >= due or _reached_a_band(reading, question):
+    if question.now >= due or _reached_a_band(reading, question):
         return replace(course, status=raised)
     return replace(course, wake=(*course.wake, due))
+
+
+def taken_along(status: AgentTaskStatus, question: Question) -> AgentTaskStatus:
+    """Return the status with what was reported, where it is going to be written anyway."""
+    return status if status == question.snapshot.task.status else heard(status, question)
 
 
 def _reached_a_band(reading: Reading, question: Question) -> bool:

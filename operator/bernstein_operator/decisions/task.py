@@ -28,7 +28,7 @@ from bernstein_operator.decisions.continuing import announced
 from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.decisions.going import going_on
 from bernstein_operator.decisions.ledger import in_order
-from bernstein_operator.decisions.metering import metered
+from bernstein_operator.decisions.metering import metered, taken_along
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.phases import illegal_move
 from bernstein_operator.decisions.plan import TaskDecision, earliest
@@ -59,7 +59,7 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
     if wrong:
         return TaskDecision(status=task.status, illegal=wrong)
     return TaskDecision(
-        status=_with_conditions(course, question),
+        status=taken_along(_with_conditions(course, question), question),
         actions=in_order((*course.actions, *rest.actions), course.status, snapshot),
         candidate=course.candidate,
         wake=earliest((*course.wake, *rest.moments)),

@@ -77,8 +77,8 @@ class KubeApi:
         return await self._send("GET", resource.url(namespace, name))
 
     async def read(self, path: str) -> bytes:
-        """Return what the API server has at a path that is no object's."""
-        return await self._send("GET", path)
+        """Return what the API server has at a path that is no object's, in whatever form that has."""
+        return await self._send("GET", path, accept="*/*")
 
     async def list_page(
         self, resource: Resource, namespace: str, *, params: dict[str, str], accept: str = JSON
