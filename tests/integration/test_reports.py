@@ -87,7 +87,7 @@ def test_only_the_token_of_the_attempts_own_pod_counts(
         "another Pod's": (token_for(kube, other), 403, "another Pod's"),
         "another audience's": (token_for(kube, pod, audience="vault"), 401, "Audience doesn't match"),
         "the API server's": (token_for(kube, pod, audience=told["iss"]), 401, "Audience doesn't match"),
-        "bound to no Pod": (token_for(kube, None), 401, "not bound to a Pod"),
+        "bound to no Pod": (token_for(kube, None), 401, "bound to no Pod"),
         "expired": (forged(own, key, exp=then, iat=then - 600, nbf=then - 600), 401, "expired"),
         "another issuer's": (forged(own, key, iss="https://else.invalid"), 401, "Invalid issuer"),
         "of another namespace": (forged(own, key, **{"kubernetes.io": elsewhere}), 404, "no attempt"),

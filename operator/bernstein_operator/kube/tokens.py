@@ -147,7 +147,7 @@ class Tokens:
             raise TokenError("the API server doesn't take it")
         names, uids = found.user.extra.get(_POD_NAME), found.user.extra.get(_POD_UID)
         if not (names and uids and found.user.username.startswith(_ACCOUNT)):
-            raise TokenError("not bound to a Pod")
+            raise TokenError("bound to no Pod")
         namespace = found.user.username.removeprefix(_ACCOUNT).partition(":")[0]
         return PodIdentity(namespace, names[0], uids[0])
 
@@ -167,5 +167,5 @@ def _verified(token: str, key: jwt.PyJWK, *, issuer: str) -> PodIdentity:
     except jwt.PyJWTError as error:
         raise TokenError(str(error)) from None
     except msgspec.ValidationError:
-        raise TokenError("not bound to a Pod") from None
+        raise TokenError("bound to no Pod") from None
     return PodIdentity(bound.namespace, bound.pod.name, bound.pod.uid)
