@@ -112,7 +112,7 @@ def test_a_report_that_tells_of_another_attempt_is_refused(
     bearer, name = f"Bearer {token_for(kube, pod)}", pod["metadata"]["name"]
     own = make_report(pod, cost_usd="5")
     another = {**own["subject"], "attempt": 2}
-    bad = {
+    bad: dict[str, tuple[dict[str, Any] | bytes, int]] = {
         "another attempt's": ({**own, "subject": another}, 403),
         "another attempt's result": ({**own, "result": {**make_result(pod), "subject": another}}, 403),
         "negative": ({**own, "usage": {"costUsd": "-1"}}, 400),

@@ -78,16 +78,16 @@ async def looks(server: Pods, times: int, *, pod: str = "a") -> list[float]:
 async def test_the_leader_has_the_label_and_nobody_else(
     before: dict[str, str | None], written: list[str]
 ) -> None:
-    async with serving(Pods(**before)) as server:
-        assert isinstance(server, Pods)
+    server = Pods(**before)
+    async with serving(server):
         assert await looks(server, 2) == [LOOK_SECONDS] * 2
         assert server.leading == {"a": "lease"}
         assert server.writes == written, "and nothing where nothing changes"
 
 
 async def test_pods_of_other_leases_are_let_alone() -> None:
-    async with serving(Pods(a=None, b="other")) as server:
-        assert isinstance(server, Pods)
+    server = Pods(a=None, b="other")
+    async with serving(server):
         await looks(server, 1)
         assert server.leading == {"a": "lease", "b": "other"}
 
@@ -100,16 +100,16 @@ async def test_pods_of_other_leases_are_let_alone() -> None:
     ],
 )
 async def test_a_label_that_could_not_be_written_is_written_later(status: int, pause: float) -> None:
-    async with serving(Pods(a=None)) as server:
-        assert isinstance(server, Pods)
+    server = Pods(a=None)
+    async with serving(server):
         server.trouble = status
         assert await looks(server, 2) == [pause, LOOK_SECONDS]
         assert server.leading == {"a": "lease"}
 
 
 async def test_an_operator_that_is_in_no_pod_writes_nothing() -> None:
-    async with serving(Pods(b="lease")) as server:
-        assert isinstance(server, Pods)
+    server = Pods(b="lease")
+    async with serving(server):
         assert await looks(server, 1, pod="gone") == [LOOK_SECONDS]
         assert server.leading == {"b": "lease"}
 
@@ -123,8 +123,8 @@ async def test_an_operator_that_is_in_no_pod_writes_nothing() -> None:
     ],
 )
 async def test_whoever_ends_takes_its_own_label_off(before: dict[str, str | None], writes: list[str]) -> None:
-    async with serving(Pods(**before)) as server:
-        assert isinstance(server, Pods)
+    server = Pods(**before)
+    async with serving(server):
         await Badge(server.api, namespace="system", pod="a", lease="lease").take_off()
         assert server.writes == writes
         assert "a" not in server.leading

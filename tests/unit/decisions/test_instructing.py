@@ -45,7 +45,7 @@ def working(
     open_one = attempt(pod_uid=f"{name_of_pod()}-uid", start_time=at(1), **(given or {}))
     stored = status(open_one, **{"phase": "Running", **(told or {})})
     owner = task(status=stored, cancel=cancel, **spec)
-    where = {"repository": repository} if repository else {}
+    where: dict[str, Any] = {"repository": repository} if repository else {}
     of = run(status={"budget": budget} if budget else {}, **where)
     return snapshot(owner, seen, run=of, reading=reading)
 

@@ -98,18 +98,16 @@ def test_it_is_stored_at_once_where_the_runs_budget_has_reached_a_band(
     ("word", "whole"),
     [
         pytest.param(None, CENTS, id="no word"),
-        pytest.param({"cost_micros": 100_000}, CENTS, id="a lower one"),
+        pytest.param(Reported(cost_micros=100_000), CENTS, id="a lower one"),
         pytest.param(
-            {"input_tokens": 200, "output_tokens": 20, "cached_tokens": 3, "cost_micros": 500_000},
+            Reported(input_tokens=200, output_tokens=20, cached_tokens=3, cost_micros=500_000),
             MORE,
             id="a higher one",
         ),
     ],
 )
-def test_an_attempts_end_keeps_the_highest_that_it_ever_said(
-    word: dict[str, int] | None, whole: Usage
-) -> None:
-    told = said(name_of_pod(), "agent", usage=Reported(**word)) if word else ""
+def test_an_attempts_end_keeps_the_highest_that_it_ever_said(word: Reported | None, whole: Usage) -> None:
+    told = said(name_of_pod(), "agent", usage=word) if word else ""
     over = pod(phase="Failed", version=2, agent=terminated(1, message=told))
     seen = snapshot(task(status=at_work()), over, reading=Reading(usage=CENTS, written=at(10)))
     after = decide(seen, now=at(12)).status

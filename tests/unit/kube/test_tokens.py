@@ -27,7 +27,11 @@ from tests.unit.kube.server import Asked, Server, serving
 
 ISSUER = "https://issuer.invalid"
 POD = PodIdentity(namespace="ns", name="p", uid="p-uid")
-BOUND = {"namespace": "ns", "pod": {"name": "p", "uid": "p-uid"}, "serviceaccount": {"name": "default"}}
+BOUND: dict[str, Any] = {
+    "namespace": "ns",
+    "pod": {"name": "p", "uid": "p-uid"},
+    "serviceaccount": {"name": "default"},
+}
 PERSON = {
     "username": "ada",
     "extra": {
@@ -37,7 +41,7 @@ PERSON = {
 }
 FIRST, SECOND = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 ACCOUNT = "system:serviceaccount:ns:default"
-REVIEW = {
+REVIEW: dict[str, Any] = {
     "authenticated": True,
     "audiences": [REPORT_AUDIENCE],
     "user": {
@@ -79,7 +83,14 @@ class Authority(Server):
             yield {**public, "kid": key_id, "alg": "ES256", "use": "sig"}
 
 
-def token(key_id: str | None = "first", key: Any = FIRST, *, algorithm: str = "ES256", **claims: Any) -> str:
+def token(
+    key_id: str | None = "first",
+    key: Any = FIRST,
+    *,
+    algorithm: str = "ES256",
+    bound: dict[str, Any] | None = BOUND,
+    **claims: Any,
+) -> str:
     """Return a token that is good for an hour; ``claims`` replace its own, None leaves one out."""
     now = datetime.now(UTC)  # noqa: TID251 - the library that checks it reads the clock by itself
     whole = {
@@ -87,7 +98,7 @@ def token(key_id: str | None = "first", key: Any = FIRST, *, algorithm: str = "E
         "aud": [REPORT_AUDIENCE],
         "iat": now,
         "exp": now + timedelta(hours=1),
-        "kubernetes.io": BOUND,
+        "kubernetes.io": bound,
         **claims,
     }
     told = {name: value for name, value in whole.items() if value is not None}
@@ -99,7 +110,8 @@ def ago(seconds: float) -> datetime:
 
 
 async def test_a_token_leads_to_the_pod_that_it_was_made_for() -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         tokens = Tokens(server.api, clock=Ticking())
         assert await tokens.identify(token()) == POD
         just_expired = token(exp=ago(LEEWAY_SECONDS - 5), iat=ago(600))
@@ -119,21 +131,21 @@ async def test_a_token_leads_to_the_pod_that_it_was_made_for() -> None:
         pytest.param(lambda: token(None), "unknown key", id="of no key"),
         pytest.param(lambda: token(key=None, algorithm="none"), "alg", id="not signed"),
         pytest.param(lambda: token(key="x" * 32, algorithm="HS256"), "alg", id="signed with a shared secret"),
-        pytest.param(lambda: token(**{"kubernetes.io": None}), "bound to no Pod", id="bound to nothing"),
-        pytest.param(
-            lambda: token(**{"kubernetes.io": {"namespace": "ns"}}), "bound to no Pod", id="bound to no Pod"
-        ),
+        pytest.param(lambda: token(bound=None), "bound to no Pod", id="bound to nothing"),
+        pytest.param(lambda: token(bound={"namespace": "ns"}), "bound to no Pod", id="bound to no Pod"),
         pytest.param(lambda: "x.y.z", "not a token", id="none at all"),
     ],
 )
 async def test_a_token_that_does_not_count_is_refused(bad: Any, why: str) -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         with pytest.raises(TokenError, match=why):
             await Tokens(server.api, clock=Ticking()).identify(bad())
 
 
 async def test_keys_are_read_once_and_again_when_they_are_old() -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         clock = Ticking()
         tokens = Tokens(server.api, clock=clock)
         for passed, reads in [(0, 1), (KEEP_SECONDS - 1, 1), (1, 2)]:
@@ -143,7 +155,8 @@ async def test_keys_are_read_once_and_again_when_they_are_old() -> None:
 
 
 async def test_an_unknown_key_has_them_read_again_but_not_at_once() -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         clock = Ticking()
         tokens = Tokens(server.api, clock=clock)
         await tokens.identify(token())
@@ -158,7 +171,8 @@ async def test_an_unknown_key_has_them_read_again_but_not_at_once() -> None:
 
 
 async def test_a_key_that_was_withdrawn_is_good_for_nothing_soon() -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         clock = Ticking()
         tokens = Tokens(server.api, clock=clock)
         await tokens.identify(token())
@@ -184,7 +198,8 @@ async def test_a_key_that_was_withdrawn_is_good_for_nothing_soon() -> None:
 async def test_where_the_keys_may_not_be_read_each_token_is_asked_about(
     status: int, review: dict[str, Any], why: str
 ) -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         server.status, server.review = status, review
         tokens = Tokens(server.api, clock=Ticking())
         if not why:
@@ -196,7 +211,8 @@ async def test_where_the_keys_may_not_be_read_each_token_is_asked_about(
 
 
 async def test_keys_go_on_for_a_while_where_nobody_answers() -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         clock = Ticking()
         tokens = Tokens(server.api, clock=clock)
         await tokens.identify(token())
@@ -209,7 +225,8 @@ async def test_keys_go_on_for_a_while_where_nobody_answers() -> None:
 
 
 async def test_a_token_that_cannot_be_checked_is_not_refused_for_good() -> None:
-    async with serving(Authority(first=FIRST)) as server:
+    server = Authority(first=FIRST)
+    async with serving(server):
         tokens = Tokens(server.api, clock=Ticking())
         server.status = 500
         with suppress(ApiError):
