@@ -20,8 +20,8 @@ from tests.support.kube import Kube, Manifest, eventually
 from tests.support.operator import OperatorProcess
 from tests.support.pods import bind, end_pod, make_result, remove_pod, set_pod_running, wait_pod
 from tests.support.proxy import FaultProxy
-from tests.support.reports import SETTINGS, make_report, post, report, token_for
 from tests.support.tasks import attempts, wait_phase
+from tests.support.usage_reports import SETTINGS, make_report, post, report, token_for
 from tests.support.wire import Target
 
 REPOSITORY = {"url": "git://git.invalid/a", "ref": "main"}
