@@ -14,7 +14,7 @@ from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task_status import Attempt, Usage
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.attempt import open_attempt
-from bernstein_operator.decisions.continuing import allowed
+from bernstein_operator.decisions.continuing import refused
 from bernstein_operator.decisions.course import Question
 from bernstein_operator.decisions.usage import rise
 
@@ -100,7 +100,7 @@ def _continuation(attempt: Attempt, question: Question) -> Continuation | None:
         return None
     if status.continuation and status.continuation.attempt == attempt.number:
         return Continuation.ALLOWED
-    return Continuation.PENDING if allowed(status, question) else Continuation.REFUSED
+    return Continuation.REFUSED if refused(status, question) else Continuation.PENDING
 
 
 def _budget(question: Question) -> BudgetStatus | None:

@@ -158,6 +158,11 @@ BEFORE = {"attempt": 7, "time": stamp(4)}
         pytest.param(
             working(reading=ANNOUNCED, repository=None), Continuation.REFUSED, id="there is no repository"
         ),
+        pytest.param(
+            working(reading=ANNOUNCED, told={"phase": "Pending"}),
+            Continuation.PENDING,
+            id="before its start was seen",
+        ),
         pytest.param(working(STOPPED, reading=ANNOUNCED), Continuation.REFUSED, id="told to stop"),
         pytest.param(working(reading=ANNOUNCED, cancel="true"), Continuation.REFUSED, id="cancelled"),
     ],
