@@ -268,3 +268,38 @@ def test_a_token_is_reviewed_where_the_keys_may_not_be_read(
 
 def _is_no_objects_path(target: Target, _: bytes) -> bool:
     return not target.resource
+
+
+def operators_pod(kube: Kube, name: str) -> dict[str, str]:
+    """Make a Pod that an operator may take for its own; returns the environment that tells it so."""
+    confined = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    container = {"name": "operator", "image": "registry.invalid/operator:test", "securityContext": confined}
+    spec = {"containers": [container], "schedulerName": "nobody"}
+    kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+    return {"POD_NAME": name, "POD_NAMESPACE": kube.namespace, **SETTINGS}
+
+
+def labelled(kube: Kube) -> list[str]:
+    """Return the Pods that reports would be sent to."""
+    selected = kube.items("pods", labels="bernstein.run/leader=bernstein-operator")
+    return [pod["metadata"]["name"] for pod in selected]
+
+
+def test_the_leaders_pod_and_no_other_is_labelled_for_reports(
+    kube: Kube, start_operator: StartOperator
+) -> None:
+    first = start_operator(**operators_pod(kube, "op-1"))
+    eventually(lambda: labelled(kube) == ["op-1"], what="the leader's label")
+    second = start_operator(wait=False, **operators_pod(kube, "op-2"))
+    second.wait_ready()
+    assert labelled(kube) == ["op-1"]
+    first.kill()
+    second.wait_leading()
+    eventually(lambda: labelled(kube) == ["op-2"], what="the label on the new leader only")
+    assert second.stop() == 0
+    assert labelled(kube) == []
