@@ -7,7 +7,7 @@ count that were made for this audience: nobody can get in with one that is good 
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import jwt
@@ -78,11 +78,15 @@ class _Reviewed(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What tokens are signed with, by key id; none where the API server doesn't publish it to us."""
+    """What tokens are signed with, by key id; none where the API server doesn't publish it to us.
+
+    ``asked_at`` is when they were last asked for, answered or not.
+    """
 
     issuer: str
     by_id: dict[str, jwt.PyJWK]
     read_at: float
+    asked_at: float
 
 
 class Tokens:
@@ -115,14 +119,23 @@ class Tokens:
 
     async def _keys_with(self, key_id: str) -> _Keys:
         """Return the keys, read again where they are old or lack one."""
+        known = self._fresh_keys(key_id)
+        if known:
+            return known
         async with self._reading:
-            known = self._keys
-            age = self._clock() - known.read_at if known else KEEP_SECONDS
-            longest = KEEP_SECONDS if known and key_id in known.by_id else LEAST_SECONDS
-            if known and age < longest:
-                return known
-            self._keys = await self._read(known)
-            return self._keys
+            # Whoever was here before may have read them meanwhile.
+            keys = self._fresh_keys(key_id) or await self._read(self._keys)
+            self._keys = keys
+            return keys
+
+    def _fresh_keys(self, key_id: str) -> _Keys | None:
+        """Return the keys that are known, None where it is time to read them."""
+        known = self._keys
+        if not known:
+            return None
+        longest, now = (KEEP_SECONDS if key_id in known.by_id else LEAST_SECONDS), self._clock()
+        fresh = now - known.read_at < longest or now - known.asked_at < LEAST_SECONDS
+        return known if fresh else None
 
     async def _read(self, known: _Keys | None) -> _Keys:
         """Read the keys; where the API server doesn't answer, those that are known go on for a while."""
@@ -131,12 +144,12 @@ class Tokens:
             issuer = msgspec.json.decode(await self._api.read(DISCOVERY), type=_Discovery).issuer
             published = jwt.PyJWKSet.from_json((await self._api.read(KEYS)).decode())
         except (RefusedError, NotFoundError, msgspec.DecodeError, jwt.PyJWTError):
-            return _Keys("", {}, now)
+            return _Keys("", {}, now, now)
         except ApiError:
             if known and now - known.read_at < 2 * KEEP_SECONDS:
-                return known
+                return replace(known, asked_at=now)
             raise
-        return _Keys(issuer, {str(one.key_id): one for one in published.keys if one.key_id}, now)
+        return _Keys(issuer, {str(one.key_id): one for one in published.keys if one.key_id}, now, now)
 
     async def _reviewed(self, token: str) -> PodIdentity:
         spec = {"token": token, "audiences": [REPORT_AUDIENCE]}
