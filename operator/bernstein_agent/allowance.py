@@ -52,6 +52,11 @@ class Allowance:
     stop: StopRequest
     step_seconds: float
 
+    @property
+    def seconds(self) -> float:
+        """How long the attempt may take in all."""
+        return self.ends - self.began
+
     def work(self) -> float:
         """Return until when anything of the work may run."""
         return self.ends if self.stop.at is None else min(self.ends, self.stop.at)

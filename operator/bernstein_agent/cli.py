@@ -34,9 +34,10 @@ from bernstein_agent.contract import (
 )
 from bernstein_agent.failure import EX_NOINPUT, AttemptError, Verdict, contract_error
 from bernstein_agent.mailbox import ABANDON_FILE, leave
+from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.redaction import Redactor
-from bernstein_agent.runner import Place, run_envelope
+from bernstein_agent.runner import run_envelope
 from bernstein_agent.script import player
 from bernstein_agent.zipped import ARCHIVE_NAME, archive
 

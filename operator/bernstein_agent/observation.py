@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from bernstein_agent.adapters.base import Failed, Said, Signal, Spent
+from bernstein_agent.adapters.base import Failed, Said, Session, Signal, Spent, Worked
 from bernstein_agent.contract import Usage
 from bernstein_agent.failure import Verdict
 
@@ -19,23 +19,78 @@ TAIL_BYTES: Final = 2048
 _LONGEST_LINE: Final = 500
 
 
-@dataclass(slots=True)
-class Observation:
-    """The signals of one program, and the tail of its text."""
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was spent and done."""
 
     usage: Usage = field(default_factory=Usage)
+    steps: int = 0
+    tool_calls: int = 0
+
+    def plus(self, other: "Tally") -> "Tally":
+        """Return the sum of two parts."""
+        usage = Usage(
+            input_tokens=self.usage.input_tokens + other.usage.input_tokens,
+            output_tokens=self.usage.output_tokens + other.usage.output_tokens,
+            cached_tokens=self.usage.cached_tokens + other.usage.cached_tokens,
+            cost_micros=self.usage.cost_micros + other.usage.cost_micros,
+            cost_unknown=self.usage.cost_unknown or other.usage.cost_unknown,
+        )
+        return Tally(usage, self.steps + other.steps, self.tool_calls + other.tool_calls)
+
+    def highest(self, other: "Tally") -> "Tally":
+        """Return the highest of each number in two reports of the same thing."""
+        usage = Usage(
+            input_tokens=max(self.usage.input_tokens, other.usage.input_tokens),
+            output_tokens=max(self.usage.output_tokens, other.usage.output_tokens),
+            cached_tokens=max(self.usage.cached_tokens, other.usage.cached_tokens),
+            cost_micros=max(self.usage.cost_micros, other.usage.cost_micros),
+            cost_unknown=self.usage.cost_unknown or other.usage.cost_unknown,
+        )
+        return Tally(usage, max(self.steps, other.steps), max(self.tool_calls, other.tool_calls))
+
+
+@dataclass(slots=True)
+class Observation:
+    """The signals of one attempt's program in all its turns, and the tail of its text.
+
+    Attributes:
+        failed: why it said in this turn that it can't go on.
+        said: its last summary of its work.
+        session: the name of its conversation, None where it told none.
+    """
+
     failed: Verdict | None = None
     said: str = ""
+    session: str | None = None
+    _before: Tally = field(default_factory=Tally)
+    _turn: Tally = field(default_factory=Tally)
     _lines: deque[str] = field(default_factory=deque)
     _size: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin_turn(self) -> None:
+        """Count anew, on top of what the turns before came to; a turn is at least one step."""
+        with self._lock:
+            self._before, self._turn = self._before.plus(self._turn), Tally(steps=1)
+            self.failed = None
+
+    @property
+    def tally(self) -> Tally:
+        """What the attempt has come to so far."""
+        with self._lock:
+            return self._before.plus(self._turn)
 
     def signal(self, signal: Signal) -> None:
         """Take a signal into account."""
         with self._lock:
             match signal:
                 case Spent(usage):
-                    self.usage = _highest(self.usage, usage)
+                    self._turn = self._turn.highest(Tally(usage))
+                case Worked(steps, tool_calls):
+                    self._turn = self._turn.highest(Tally(steps=steps, tool_calls=tool_calls))
+                case Session(name):
+                    self.session = name
                 case Failed(verdict):
                     self.failed = verdict
                 case Said(text):
@@ -61,12 +116,3 @@ class Observation:
     def last_line(self) -> str:
         """The last line of text."""
         return self._lines[-1] if self._lines else ""
-
-
-def _highest(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input_tokens=max(one.input_tokens, other.input_tokens),
-        output_tokens=max(one.output_tokens, other.output_tokens),
-        cached_tokens=max(one.cached_tokens, other.cached_tokens),
-        cost_micros=max(one.cost_micros, other.cost_micros),
-    )

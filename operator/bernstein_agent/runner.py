@@ -5,16 +5,13 @@ push them or save what there is. Each can fail in its own way; here is the one p
 result.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 from bernstein_agent.adapters import adapter_for
-from bernstein_agent.adapters.base import Job
 from bernstein_agent.allowance import Allowance
-from bernstein_agent.child import Child, ChildEnd
+from bernstein_agent.child import ChildEnd
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
     Envelope,
@@ -25,52 +22,19 @@ from bernstein_agent.contract import (
     ResultSubject,
     digest_of,
 )
-from bernstein_agent.environment import child_environment
 from bernstein_agent.failure import AttemptError, StepTimeoutError, Verdict, transient_error
 from bernstein_agent.git import Git, GitError, explain
-from bernstein_agent.judgement import TERMINATED, deadline_verdict, judge
-from bernstein_agent.mailbox import Mailbox
-from bernstein_agent.memory import oom_kills
+from bernstein_agent.judgement import TERMINATED, deadline_verdict
 from bernstein_agent.observation import Observation
+from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.prompt import compile_prompt
 from bernstein_agent.publish import leftovers, own_head, push, rescue
+from bernstein_agent.turns import Turn, Turns
 from bernstein_agent.workspace import Start, prepare, write_identity
 from bernstein_agent.zipped import own_command
 
 _RESCUE_MESSAGE: Final = "Unfinished work of {task}, attempt {attempt}\n\n{message}\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an attempt happens.
-
-    Attributes:
-        workspace: holds the clone, the prompt and whatever else the runner writes.
-        home: the agent's home directory.
-        environ: the container's environment.
-        git_seconds: the longest that one exchange with the git server may take.
-    """
-
-    workspace: Path
-    home: Path
-    environ: Mapping[str, str]
-    git_seconds: float
-
-    @property
-    def clone(self) -> Path:
-        """The directory that the agent runs in."""
-        return self.workspace / "repo"
-
-    @property
-    def prompt_file(self) -> Path:
-        """Outside of the clone, so that no agent commits it."""
-        return self.workspace / "prompt.md"
-
-    @property
-    def mailbox(self) -> Mailbox:
-        """Where the agent's program may say that it gives its task up."""
-        return Mailbox(self.workspace / ".runner")
 
 
 @dataclass(slots=True)
@@ -135,34 +99,31 @@ class Attempt:
 
     def _work(self) -> Verdict:
         if self._allowance.now() >= self._allowance.ends:
-            return deadline_verdict(self._seconds)
-        adapter = adapter_for(self._payload.adapter)
-        argv = adapter.launch(Job(self._payload, self._place.prompt_file))
+            return deadline_verdict(self._allowance.seconds)
+        turns = self._turns()
         self._prepare()
-        child = Child(
-            argv, self._place.clone, self._environment(), self._place.prompt_file, self._place.mailbox
-        )
-        self._console.note("starting the agent")
-        kills = oom_kills()
-        self._progress.end = child.run(
-            self._supervisor,
-            self._allowance,
-            adapter=adapter,
+        return self._judged(self._ended(turns.first(compile_prompt(self._payload))))
+
+    def _turns(self) -> Turns:
+        return Turns(
+            self._payload,
+            self._place,
+            adapter=adapter_for(self._payload.adapter),
+            supervisor=self._supervisor,
+            allowance=self._allowance,
             console=self._console,
             seen=self._progress.seen,
         )
-        verdict = judge(
-            self._progress.end,
-            self._progress.seen,
-            out_of_memory=oom_kills() > kills,
-            seconds=self._seconds,
-        )
-        repository, start = self._payload.repository, self._progress.start
-        return self._published(repository, start) if verdict.succeeded and repository and start else verdict
 
-    @property
-    def _seconds(self) -> float:
-        return self._allowance.ends - self._allowance.began
+    def _ended(self, turn: Turn) -> Turn:
+        self._progress.end = turn.end
+        return turn
+
+    def _judged(self, turn: Turn) -> Verdict:
+        repository, start = self._payload.repository, self._progress.start
+        if turn.verdict.succeeded and repository and start:
+            return self._published(repository, start)
+        return turn.verdict
 
     def _prepare(self) -> None:
         place, payload = self._place, self._payload
@@ -175,17 +136,6 @@ class Attempt:
             )
             self._console.note(f"starting from {self._progress.start.head}")
         place.mailbox.open(own_command())
-        place.prompt_file.write_text(compile_prompt(payload), encoding="utf-8")
-
-    def _environment(self) -> dict[str, str]:
-        place = self._place
-        return child_environment(
-            place.environ,
-            payload=self._payload,
-            home=place.home,
-            prompt_file=place.prompt_file,
-            mailbox=place.mailbox,
-        )
 
     def _published(self, repository: Repository, start: Start) -> Verdict:
         until = self._allowance.saving()
@@ -246,7 +196,7 @@ class Attempt:
 
     def _out_of_time(self, program: str) -> Verdict:
         if self._allowance.now() >= self._allowance.ends:
-            return deadline_verdict(self._seconds)
+            return deadline_verdict(self._allowance.seconds)
         if self._allowance.stop.at is not None:
             return TERMINATED
         text = f"{program} gave no answer within {self._place.git_seconds:g} s"
@@ -254,6 +204,7 @@ class Attempt:
 
     def _result(self, verdict: Verdict, *, digest: str) -> Result:
         progress, redact = self._progress, self._console.redact
+        tally = progress.seen.tally
         base = progress.start.base if progress.start else None
         return Result(
             subject=ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt),
@@ -264,7 +215,9 @@ class Attempt:
             head_after=progress.head or base,
             branch=progress.branch,
             rescue_branch=progress.rescue_branch,
-            usage=progress.seen.usage,
+            usage=tally.usage,
+            steps=tally.steps,
+            tool_calls=tally.tool_calls,
             summary=redact(progress.seen.summary),
             message=redact(verdict.message),
             abandonment=verdict.abandonment,

@@ -24,6 +24,10 @@ class CommandAdapter:
             raise contract_error(Reason.COMMAND_NOT_FOUND, "adapter command needs command.args")
         return tuple(arg.replace(PROMPT_FILE_PLACEHOLDER, str(job.prompt_file)) for arg in args)
 
+    def resume(self, job: Job, session: str | None) -> tuple[str, ...] | None:  # noqa: ARG002
+        """Return None: nothing is known of such a program's sessions."""
+        return None
+
     def read(self, line: str) -> Signal | None:  # noqa: ARG002 - the interface is the adapters'
         """Return None: every line is text."""
         return None

@@ -28,6 +28,10 @@ class ScriptAdapter:
             raise contract_error(Reason.INVALID_SCRIPT, str(error)) from None
         return (*own_command(), "script-agent")
 
+    def resume(self, job: Job, session: str | None) -> tuple[str, ...] | None:  # noqa: ARG002
+        """Return None: the scripted agent keeps no session."""
+        return None
+
     def read(self, line: str) -> Signal | None:
         """Return the signal in a JSON line."""
         if not line.startswith('{"type":'):

@@ -75,7 +75,7 @@ def test_an_abandonment_is_told_in_one_line_and_kept_whole(detail: str, message:
 
 def test_spend_is_the_highest_that_was_ever_reported() -> None:
     reports = [Usage(input_tokens=5, cost_micros=9), Usage(input_tokens=9, cost_micros=3), Usage()]
-    assert seen(*map(Spent, reports)).usage == Usage(input_tokens=9, cost_micros=9)
+    assert seen(*map(Spent, reports)).tally.usage == Usage(input_tokens=9, cost_micros=9)
 
 
 def test_an_agents_own_summary_comes_before_the_tail_of_its_output() -> None:
