@@ -33,7 +33,7 @@ from bernstein_agent.contract import (
     parse_envelope,
 )
 from bernstein_agent.failure import EX_NOINPUT, AttemptError, Verdict, contract_error
-from bernstein_agent.mailbox import ABANDON_FILE, leave
+from bernstein_agent.mailbox import ABANDON_FILE, NOTICES_FILE, leave
 from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.redaction import Redactor
@@ -56,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
             return _run(options, os.environ)
         case "abandon":
             return _abandon(Abandonment.told(options.reason, " ".join(options.detail)), os.environ)
+        case "notices":
+            return _notices(os.environ)
         case "copy":
             return _copy(options.destination)
         case "script-agent":
@@ -79,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     abandon = verbs.add_parser("abandon", help="give the task up, as the agent's program inside a runner")
     abandon.add_argument("reason", help=f"one of {', '.join(AbandonReason)}")
     abandon.add_argument("detail", nargs="*", help="what there is to say about it")
+    verbs.add_parser("notices", help="print what is left of the budget, as the agent's program")
     copy = verbs.add_parser("copy", help="copy this program")
     copy.add_argument("destination", type=Path, help=f"a file, or a directory to put {ARCHIVE_NAME} into")
     verbs.add_parser("script-agent", help="do what the script in the prompt says")
@@ -104,8 +107,15 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         git_seconds=options.git_timeout_seconds,
     )
     now = datetime.now(UTC)  # noqa: TID251 - read once; everything else is measured on the monotonic clock
-    result = run_envelope(text or "", envelope, place, supervisor=supervisor, console=console, now=now)
-    _write(result, options.termination_log, console)
+    result = run_envelope(
+        text or "",
+        envelope,
+        place,
+        supervisor=supervisor,
+        console=console,
+        now=now,
+        leave=lambda result: _write(result, options.termination_log, console),
+    )
     return Verdict(result.result_class, result.reason, result.message).exit_code
 
 
@@ -179,6 +189,16 @@ def _abandon(abandonment: Abandonment, environ: Mapping[str, str]) -> int:
         return _NO_RUNNER
     word = f"the task is given up ({abandonment.reason})" if first else "the task was given up before"
     sys.stdout.write(f"bernstein-agent: {word}; end now, or be stopped in {FAREWELL_SECONDS:g} s\n")
+    return 0
+
+
+def _notices(environ: Mapping[str, str]) -> int:
+    """Print what the runner has put up; return 2 where there is none."""
+    text = _read(Path(environ.get(NOTICES_FILE, "")))
+    if text is None:
+        sys.stderr.write(f"bernstein-agent: no runner to hear: {NOTICES_FILE} names no file\n")
+        return _NO_RUNNER
+    sys.stdout.write(text)
     return 0
 
 

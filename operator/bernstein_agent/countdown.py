@@ -18,10 +18,10 @@ _MICRO: Final = Decimal("0.000001")
 def format_countdown(budget: Budget, tally: Tally) -> str:
     """Return the line; a limit that isn't there is shown as 0, of which 100 % is left."""
     tokens = tally.usage.tokens
+    left, percent = left_of(budget.tokens, tokens), percent_left(budget.tokens, tokens)
     return " | ".join(
         (
-            f"[budget] tokens left: {left_of(budget.tokens, tokens):,} of {budget.tokens or 0:,}"
-            f" ({percent_left(budget.tokens, tokens)}%)",
+            f"[budget] tokens left: {left:,} of {budget.tokens or 0:,} ({percent}%)",
             f"${_cents(tally.usage.cost_micros)} of ${_cents(budget.cost_micros or 0)}",
             f"steps: {tally.steps} of {budget.steps or 0}",
             f"mode: {budget.mode}",

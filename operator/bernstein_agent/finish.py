@@ -36,10 +36,10 @@ def should_finish_gracefully(budget: Budget, tally: Tally) -> bool:
 
 
 def used_up(budget: Budget, tally: Tally) -> Limit | None:
-    """Return the limit of which nothing is left, so that the agent is to be stopped; None where all have some.
+    """Return the limit of which nothing is left, so that the agent is stopped; None where all have some.
 
-    The last step that may be taken is followed by the final turn in the graceful mode, so that steps only stop
-    an agent in the other one. A call of a tool is told when it begins: the last one may still be carried out.
+    In the graceful mode the last step is followed by the final turn, so that steps stop no agent there. A
+    call of a tool is told when it begins: the last one may still be carried out.
     """
     usage = tally.usage
     if budget.tokens is not None and usage.tokens >= budget.tokens:

@@ -10,6 +10,7 @@ from bernstein_agent.child import Cause, ChildEnd
 from bernstein_agent.contract import Abandonment, Reason, ResultClass
 from bernstein_agent.failure import Verdict
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import Order
 
 _KILLED: Final = 137
 _QUOTED: Final = 200
@@ -37,6 +38,8 @@ def judge(end: ChildEnd, seen: Observation, *, out_of_memory: bool, seconds: flo
     if end.gave_up:
         return _abandoned(end.gave_up)
     match end.cause:
+        case Order(verdict):
+            return verdict
         case Cause.STOP:
             return TERMINATED
         case Cause.TIMEOUT:

@@ -4,7 +4,7 @@ Three have a say: the limits in the envelope, which the runner keeps by itself; 
 reports; and the clock, since a run whose operator hears nothing has nobody who keeps its limits.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -20,8 +20,11 @@ FINAL_TURN_SECONDS: Final = 120.0
 """How long a final turn may take."""
 
 _FINISH: Final = (
-    "Commit the work that is done, begin nothing new, and say in a few sentences what is done and what is left."
+    "Commit the work that is done, begin nothing new, and say in a few sentences what is done and what isn't."
 )
+
+
+_FAILURES: Final = frozenset({ResultClass.BUSINESS, ResultClass.AGENT})
 
 
 class Cause(StrEnum):
@@ -79,6 +82,24 @@ def order_of(budget: Budget, tally: Tally, *, wanted: Instruction, unheard: bool
         text = f"the operator asked the agent to finish: {wanted.finish}"
         return Order(_budget(text), Cause.OPERATOR, wanted.finish)
     return Order(_UNHEARD, Cause.UNHEARD) if unheard else None
+
+
+def settled(verdict: Verdict, *, budget: Budget, tally: Tally, final: Order | None) -> Verdict:
+    """Return what an attempt's end counts as, once its limits are taken into account.
+
+    An agent that was hurried for others' sake didn't fail by leaving no commit. And one that failed with
+    nothing left of its task's own budget can't be tried again, whatever it failed of.
+    """
+    if (
+        final
+        and final.verdict.result_class is not ResultClass.TASK_BUDGET
+        and verdict.reason == Reason.NO_COMMIT
+    ):
+        return final.verdict
+    if budget.own and verdict.result_class in _FAILURES and (limit := used_up(budget, tally)):
+        spent = _exhausted(limit, budget)
+        return replace(spent, message=f"{spent.message}; {verdict.message}")
+    return verdict
 
 
 def _exhausted(limit: Limit, budget: Budget) -> Verdict:

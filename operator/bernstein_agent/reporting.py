@@ -1,11 +1,11 @@
 """Telling the operator what an attempt has come to, and hearing what is wanted of it.
 
-Reports go out in a thread of their own: no work ever waits for a server that doesn't answer. They hold totals,
-so that one that fails is made up for by the next. The answers of a server are only obeyed; where none comes
-for long, the runner's own limits are all that is left, and whoever watches them can ask when the last report
-was accepted.
+Reports go out in a thread of their own: no work ever waits for a server that doesn't answer. They hold
+totals, so that one that fails is made up for by the next. Where none is accepted for long, nobody keeps the
+run's limits; whoever watches over the attempt asks here when the last one was.
 """
 
+import http
 import http.client
 import threading
 import urllib.error
@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import bernstein_agent
 from bernstein_agent.allowance import Clock
@@ -30,9 +30,6 @@ from bernstein_agent.contract import (
 )
 from bernstein_agent.tally import Tally
 
-FAREWELL_SECONDS: Final = 5.0
-"""How long the last report may take: by then the result is in the termination message already."""
-
 _EXCHANGE_SECONDS: Final = 5.0
 _URGENT_SECONDS: Final = 1.0
 _MAX_SUMMARY: Final = 65_536
@@ -47,24 +44,9 @@ class NotAcceptedError(Exception):
         self.final = final
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow none: a token must not go where its reader didn't send it."""
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,  # noqa: ARG002 - the interface is the library's
-        fp: IO[bytes],  # noqa: ARG002
-        code: int,  # noqa: ARG002
-        msg: str,  # noqa: ARG002
-        headers: http.client.HTTPMessage,  # noqa: ARG002
-        newurl: str,  # noqa: ARG002
-    ) -> None:
-        """Return None, which makes an error of the redirect."""
-
-
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where one attempt's reports go; no proxy of the agent's environment comes in between.
+    """Where one attempt's reports go, with no proxy of the agent's environment in between.
 
     Attributes:
         token_file: holds the bearer token; it is renewed, so it is read each time.
@@ -79,9 +61,8 @@ class Endpoint:
         Raises:
             NotAcceptedError: the server couldn't be reached, refused it, or gave no answer that can be read.
         """
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects())
         try:
-            with opener.open(self._request(report), timeout=seconds) as answer:
+            with _opener().open(self._request(report), timeout=seconds) as answer:
                 return Instruction.parse(answer.read(MAX_REPORT_BYTES).decode())
         except urllib.error.HTTPError as error:
             with error:
@@ -141,32 +122,28 @@ class Reporter:
         with self._changed:
             self._continues, self._answer = session, None
             self._changed.notify_all()
-            while self._answer in (None, Continuation.PENDING) and until() > self._now():
+            while self._undecided() and until() > self._now():
                 self._changed.wait(min(_URGENT_SECONDS, max(until() - self._now(), 0.0)))
             self._continues = None
             return self._answer is Continuation.ALLOWED
 
     def close(self, result: Result, *, until: Clock) -> bool:
-        """Report how the attempt ended, and nothing more; return whether that was accepted before ``until()``."""
+        """Report how the attempt ended, and nothing more; return whether that was accepted in time."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         report = self._report(replace(result, summary=result.summary[:_MAX_SUMMARY]))
         while (left := until() - self._now()) > 0:
-            try:
-                self._endpoint.post(report, seconds=min(left, _EXCHANGE_SECONDS))
-                return True
-            except NotAcceptedError as error:
-                self._tell(str(error))
-                if error.final:
-                    return False
+            trouble = self._post(report, seconds=min(left, _EXCHANGE_SECONDS))
+            if trouble is None or trouble.final:
+                return trouble is None
             with self._changed:
                 self._changed.wait(min(_URGENT_SECONDS, max(until() - self._now(), 0.0)))
         return False
 
     def _go_on(self) -> None:
         while not self._closed:
-            self._exchange()
+            self._post(self._report(), seconds=_EXCHANGE_SECONDS)
             with self._changed:
                 if not self._closed:
                     self._changed.wait(self._pause())
@@ -174,16 +151,24 @@ class Reporter:
     def _pause(self) -> float:
         return self._interval if self._continues is None else min(self._interval, _URGENT_SECONDS)
 
-    def _exchange(self) -> None:
-        report = self._report()
+    def _undecided(self) -> bool:
+        return self._answer in {None, Continuation.PENDING}
+
+    def _post(self, report: Report, *, seconds: float) -> NotAcceptedError | None:
+        """Post a report and act on the answer; return why it was not accepted, None where it was."""
         try:
-            instruction = self._endpoint.post(report, seconds=_EXCHANGE_SECONDS)
+            instruction = self._endpoint.post(report, seconds=seconds)
         except NotAcceptedError as error:
             self._tell(str(error))
-            return
+            return error
         self._tell(None)
         self.accepted_at = self._now()
         self._take(instruction)
+        self._hear(report, instruction)
+        return None
+
+    def _hear(self, report: Report, instruction: Instruction) -> None:
+        """Take the answer to what was announced, unless it is to an earlier report."""
         with self._changed:
             if report.continues is not None and report.continues == self._continues:
                 self._answer = instruction.continuation
@@ -207,8 +192,21 @@ class Reporter:
         self._trouble = trouble
 
 
+def _opener() -> urllib.request.OpenerDirector:
+    """Return one without proxies and redirects: a token goes where its reader sends it, and nowhere else."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
 def _refused(error: urllib.error.HTTPError) -> NotAcceptedError:
     said = error.read(_SHOWN).decode("utf-8", "replace").strip()
     text = f"{error.code} {error.reason}: {said}" if said else f"{error.code} {error.reason}"
-    lasting = http.HTTPStatus.BAD_REQUEST <= error.code < http.HTTPStatus.INTERNAL_SERVER_ERROR
-    return NotAcceptedError(text, final=lasting)
+    client = http.HTTPStatus.BAD_REQUEST <= error.code < http.HTTPStatus.INTERNAL_SERVER_ERROR
+    return NotAcceptedError(text, final=client and error.code != http.HTTPStatus.TOO_MANY_REQUESTS)

@@ -5,7 +5,8 @@ push them or save what there is. Each can fail in its own way; here is the one p
 result.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -15,6 +16,7 @@ from bernstein_agent.child import ChildEnd
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
     Envelope,
+    Instruction,
     Reason,
     Repository,
     Result,
@@ -26,11 +28,15 @@ from bernstein_agent.failure import AttemptError, StepTimeoutError, Verdict, tra
 from bernstein_agent.git import Git, GitError, explain
 from bernstein_agent.judgement import TERMINATED, deadline_verdict
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import settled
 from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.prompt import compile_prompt
 from bernstein_agent.publish import leftovers, own_head, push, rescue
+from bernstein_agent.reporting import Reporter
+from bernstein_agent.tally import Tally
 from bernstein_agent.turns import Turn, Turns
+from bernstein_agent.watch import Watch
 from bernstein_agent.workspace import Start, prepare, write_identity
 from bernstein_agent.zipped import own_command
 
@@ -41,7 +47,7 @@ _RESCUE_MESSAGE: Final = "Unfinished work of {task}, attempt {attempt}\n\n{messa
 class _Progress:
     """What there is to tell about an attempt so far."""
 
-    seen: Observation = field(default_factory=Observation)
+    seen: Observation
     start: Start | None = None
     end: ChildEnd | None = None
     head: str | None = None
@@ -67,7 +73,8 @@ class Attempt:
         self._supervisor = supervisor
         self._allowance = allowance
         self._console = console
-        self._progress = _Progress()
+        self._progress = _Progress(Observation(self._payload.prices))
+        self._watch = Watch(envelope.budget, tally=self._tally, now=supervisor.now)
         self._git = Git(
             supervisor,
             place.clone,
@@ -78,11 +85,40 @@ class Attempt:
 
     def run(self, *, digest: str) -> Result:
         """Do the work and return its result; whatever goes wrong is in there."""
-        verdict = self._verdict()
+        verdict = settled(
+            self._verdict(), budget=self._watch.budget, tally=self._tally(), final=self._watch.final
+        )
         if not verdict.succeeded and self._payload.repository and self._progress.end:
             verdict = self._rescued(verdict, self._payload.repository)
         self._console.note(f"{verdict.result_class} ({verdict.reason}): {verdict.message}")
         return self._result(verdict, digest=digest)
+
+    def reporter(self) -> Reporter | None:
+        """Return who reports on it, None where nobody listens."""
+        reporting = self._payload.reporting
+        if reporting is None:
+            return None
+        reporter = Reporter(
+            reporting,
+            self._subject,
+            tally=self._tally,
+            take=self._take,
+            now=self._supervisor.now,
+            note=self._console.note,
+        )
+        self._watch.listen(lambda: reporter.accepted_at)
+        return reporter
+
+    def _take(self, instruction: Instruction) -> None:
+        self._watch.take(instruction)
+        self._supervisor.wake()
+
+    def _tally(self) -> Tally:
+        return self._progress.seen.tally
+
+    @property
+    def _subject(self) -> ResultSubject:
+        return ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt)
 
     def _verdict(self) -> Verdict:
         try:
@@ -113,6 +149,7 @@ class Attempt:
             allowance=self._allowance,
             console=self._console,
             seen=self._progress.seen,
+            watch=self._watch,
         )
 
     def _ended(self, turn: Turn) -> Turn:
@@ -204,10 +241,10 @@ class Attempt:
 
     def _result(self, verdict: Verdict, *, digest: str) -> Result:
         progress, redact = self._progress, self._console.redact
-        tally = progress.seen.tally
+        tally, final = self._tally(), self._watch.final
         base = progress.start.base if progress.start else None
         return Result(
-            subject=ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt),
+            subject=self._subject,
             result_class=verdict.result_class,
             reason=verdict.reason,
             exit_code=progress.end.exit_code if progress.end else None,
@@ -218,6 +255,7 @@ class Attempt:
             usage=tally.usage,
             steps=tally.steps,
             tool_calls=tally.tool_calls,
+            finish_percent=final.percent if final else None,
             summary=redact(progress.seen.summary),
             message=redact(verdict.message),
             abandonment=verdict.abandonment,
@@ -227,9 +265,19 @@ class Attempt:
 
 
 def run_envelope(
-    text: str, envelope: Envelope, place: Place, *, supervisor: Supervisor, console: Console, now: datetime
+    text: str,
+    envelope: Envelope,
+    place: Place,
+    *,
+    supervisor: Supervisor,
+    console: Console,
+    now: datetime,
+    leave: Callable[[Result], None],
 ) -> Result:
-    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound."""
+    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound.
+
+    The result is left for the kubelet by ``leave`` before it is reported: a server may not answer.
+    """
     began = supervisor.now()
     seconds = float(envelope.payload.timeout_seconds)
     if envelope.deadline:
@@ -242,7 +290,14 @@ def run_envelope(
         step_seconds=place.git_seconds,
     )
     attempt = Attempt(envelope, place, supervisor=supervisor, allowance=allowance, console=console)
-    return attempt.run(digest=digest_of(text))
+    reporter = attempt.reporter()
+    if reporter:
+        reporter.start()
+    result = attempt.run(digest=digest_of(text))
+    leave(result)
+    if reporter:
+        reporter.close(result, until=allowance.reporting())
+    return result
 
 
 def _with(verdict: Verdict, addition: str) -> Verdict:

@@ -4,7 +4,7 @@ Banner, finish rule and hard limits must never disagree about what is left, so t
 tokens and micro-dollars.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bernstein_agent.contract import Budget, Usage
@@ -36,16 +36,23 @@ class Tally:
         )
         return Tally(usage, self.steps + other.steps, self.tool_calls + other.tool_calls)
 
-    def highest(self, other: "Tally") -> "Tally":
-        """Return the highest of each number in two reports of the same thing."""
-        usage = Usage(
-            input_tokens=max(self.usage.input_tokens, other.usage.input_tokens),
-            output_tokens=max(self.usage.output_tokens, other.usage.output_tokens),
-            cached_tokens=max(self.usage.cached_tokens, other.usage.cached_tokens),
-            cost_micros=max(self.usage.cost_micros, other.usage.cost_micros),
-            cost_unknown=self.usage.cost_unknown or other.usage.cost_unknown,
+    def spent(self, usage: Usage) -> "Tally":
+        """Return what a further report of the same program's spend makes of this.
+
+        Reports are cumulative, so the highest of each number counts; whether its costs are known, the last.
+        """
+        highest = Usage(
+            input_tokens=max(self.usage.input_tokens, usage.input_tokens),
+            output_tokens=max(self.usage.output_tokens, usage.output_tokens),
+            cached_tokens=max(self.usage.cached_tokens, usage.cached_tokens),
+            cost_micros=max(self.usage.cost_micros, usage.cost_micros),
+            cost_unknown=usage.cost_unknown,
         )
-        return Tally(usage, max(self.steps, other.steps), max(self.tool_calls, other.tool_calls))
+        return replace(self, usage=highest)
+
+    def worked(self, *, steps: int = 0, tool_calls: int = 0) -> "Tally":
+        """Return what a further report of the same program's work makes of this; it is cumulative too."""
+        return replace(self, steps=max(self.steps, steps), tool_calls=max(self.tool_calls, tool_calls))
 
 
 def left_of(cap: int | None, used: int) -> int:

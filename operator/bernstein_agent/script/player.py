@@ -127,7 +127,7 @@ class Player:
                 inputTokens=usage.input_tokens,
                 outputTokens=usage.output_tokens,
                 cachedTokens=usage.cached_tokens,
-                costUsd=dollars_text(usage.cost_micros),
+                costUsd=None if usage.cost_unknown else dollars_text(usage.cost_micros),
             )
         )
 
@@ -164,7 +164,8 @@ def _grown(before: Usage, spend: Spend, part: int, parts: int) -> Usage:
         input_tokens=before.input_tokens + spend.input_tokens * part // parts,
         output_tokens=before.output_tokens + spend.output_tokens * part // parts,
         cached_tokens=before.cached_tokens + spend.cached_tokens * part // parts,
-        cost_micros=before.cost_micros + spend.cost_micros * part // parts,
+        cost_micros=before.cost_micros + (spend.cost_micros or 0) * part // parts,
+        cost_unknown=before.cost_unknown or spend.cost_micros is None,
     )
 
 
