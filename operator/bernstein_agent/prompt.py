@@ -35,8 +35,7 @@ and end the program. The task then counts as given up, never as done. REASON is 
 {reasons}"""
 
 _BUDGET = """\
-The line [budget] at the head of each message says what is left for this attempt, and a limit of 0 that there \
-is none. Run
+The line [budget] at the head of a message says what is left for this attempt; a limit of 0 is none. Run
 
     bernstein-agent notices
 
