@@ -12,6 +12,14 @@ from typing import Final
 from bernstein_agent.adapters import adapter_for
 from bernstein_agent.allowance import Allowance
 from bernstein_agent.child import ChildEnd
+from bernstein_agent.completion import (
+    ANNOUNCEMENT_SECONDS,
+    Completion,
+    Reporter,
+    completion,
+    nudge,
+    without_commit,
+)
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
     Envelope,
@@ -45,6 +53,7 @@ class _Progress:
     start: Start | None = None
     end: ChildEnd | None = None
     head: str | None = None
+    continued: str | None = None
     branch: str | None = None
     rescue_branch: str | None = None
 
@@ -60,6 +69,7 @@ class Attempt:
         supervisor: Supervisor,
         allowance: Allowance,
         console: Console,
+        reporter: Reporter | None,
     ) -> None:
         self._payload = envelope.payload
         self._envelope = envelope
@@ -67,6 +77,7 @@ class Attempt:
         self._supervisor = supervisor
         self._allowance = allowance
         self._console = console
+        self._reporter = reporter
         self._progress = _Progress()
         self._git = Git(
             supervisor,
@@ -102,13 +113,16 @@ class Attempt:
             return deadline_verdict(self._allowance.seconds)
         turns = self._turns()
         self._prepare()
-        return self._judged(self._ended(turns.first(compile_prompt(self._payload))))
+        turn = self._ended(turns.first(compile_prompt(self._payload)))
+        if self._is_to_continue(turn, turns):
+            turn = self._ended(turns.next(nudge(self._payload.title)))
+        return self._judged(turn)
 
     def _turns(self) -> Turns:
         return Turns(
             self._payload,
             self._place,
-            adapter=adapter_for(self._payload.adapter),
+            adapter=adapter_for(self._payload),
             supervisor=self._supervisor,
             allowance=self._allowance,
             console=self._console,
@@ -118,6 +132,38 @@ class Attempt:
     def _ended(self, turn: Turn) -> Turn:
         self._progress.end = turn.end
         return turn
+
+    def _is_to_continue(self, turn: Turn, turns: Turns) -> bool:
+        """Return whether an agent that left no commit is to be told so, once that is on record."""
+        if self._progress.start is None:
+            return False
+        found = completion(
+            exited_well=turn.verdict.succeeded,
+            head=self._own_head(self._progress.start) if turn.verdict.succeeded else None,
+            can_go_on=turns.can_go_on,
+            may_continue=self._payload.may_continue,
+        )
+        self._console.note(f"the check of the agent's commits found: {found}")
+        return found is Completion.CONTINUE and self._announced(turns.session)
+
+    def _own_head(self, start: Start) -> str | None:
+        try:
+            return own_head(self._git, start, self._allowance.saving())
+        except GitError:
+            return None
+
+    def _announced(self, session: str) -> bool:
+        """Have the continuation put on record first, so that a task's second one is refused."""
+        latest = self._allowance.now() + ANNOUNCEMENT_SECONDS
+
+        def until() -> float:
+            return min(latest, self._allowance.work())
+
+        if self._reporter is None or not self._reporter.announce(session, until=until):
+            self._console.note("the agent isn't told of it: the operator has not put that on record")
+            return False
+        self._progress.continued = session
+        return True
 
     def _judged(self, turn: Turn) -> Verdict:
         repository, start = self._payload.repository, self._progress.start
@@ -141,12 +187,13 @@ class Attempt:
         until = self._allowance.saving()
         try:
             head = own_head(self._git, start, until)
+            left = 0 if head else leftovers(self._git, until)
         except GitError as error:
             text = f"HEAD of the clone can't be read: {error.said}"
             return Verdict(ResultClass.AGENT, Reason.HEAD_UNKNOWN, text)
         if not head:
-            text = "the agent ended well and left no commit"
-            return Verdict(ResultClass.BUSINESS, Reason.NO_COMMIT, text)
+            prose, allowed = self._progress.seen.prose, self._payload.allow_no_change
+            return without_commit(left=left, prose=prose, allow_no_change=allowed)
         self._progress.head = head
         self._console.note(f"pushing {head} to {repository.branch}")
         push(
@@ -222,14 +269,26 @@ class Attempt:
             message=redact(verdict.message),
             abandonment=verdict.abandonment,
             retry_after_seconds=verdict.retry_after_seconds,
+            continued=progress.continued,
+            question=verdict.question,
             digest=digest,
         )
 
 
 def run_envelope(
-    text: str, envelope: Envelope, place: Place, *, supervisor: Supervisor, console: Console, now: datetime
+    text: str,
+    envelope: Envelope,
+    place: Place,
+    *,
+    supervisor: Supervisor,
+    console: Console,
+    now: datetime,
+    reporter: Reporter | None = None,
 ) -> Result:
-    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound."""
+    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound.
+
+    Without a ``reporter`` nobody hears of the attempt before its end, and no agent is told to continue.
+    """
     began = supervisor.now()
     seconds = float(envelope.payload.timeout_seconds)
     if envelope.deadline:
@@ -241,7 +300,9 @@ def run_envelope(
         stop=supervisor.stop,
         step_seconds=place.git_seconds,
     )
-    attempt = Attempt(envelope, place, supervisor=supervisor, allowance=allowance, console=console)
+    attempt = Attempt(
+        envelope, place, supervisor=supervisor, allowance=allowance, console=console, reporter=reporter
+    )
     return attempt.run(digest=digest_of(text))
 
 

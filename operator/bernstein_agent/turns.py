@@ -71,6 +71,11 @@ class Turns:
         """Whether the program can be told something more after the turns that it had."""
         return self._resume is not None
 
+    @property
+    def session(self) -> str:
+        """The name of the program's session, empty where it told none."""
+        return self._seen.session or ""
+
     def next(self, prompt: str) -> Turn:
         """Start the program again to go on with what it did so far; only where it can.
 
