@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from bernstein_agent.contract import Payload
-from bernstein_agent.mailbox import ABANDON_FILE, NOTICES_FILE, Mailbox
+from bernstein_agent.mailbox import LETTER_FILE, NOTICES_FILE, Mailbox
 
 HIDDEN_PREFIXES: Final = ("BERNSTEIN_", "KUBERNETES_")
 """Variables of the operator's and Kubernetes' own."""
@@ -40,7 +40,7 @@ def child_environment(
     own = {
         "PATH": f"{mailbox.programs}{os.pathsep}{given['PATH']}",
         "HOME": str(home),
-        ABANDON_FILE: str(mailbox.letter),
+        LETTER_FILE: str(mailbox.letter),
         NOTICES_FILE: str(mailbox.notices),
     }
     return {**given, **own, **_facts(payload, prompt_file), **_betas(environ)}

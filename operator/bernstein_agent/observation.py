@@ -29,12 +29,14 @@ class Observation:
         prices: of its model, for spend that it tells in tokens only.
         failed: why it said in this turn that it can't go on.
         said: its last summary of its work.
+        prose: its last words to people in this turn, empty where it had none.
         session: the name of its conversation, None where it told none.
     """
 
     prices: Prices | None = None
     failed: Verdict | None = None
     said: str = ""
+    prose: str = ""
     session: str | None = None
     _before: Tally = field(default_factory=Tally)
     _turn: Tally = field(default_factory=Tally)
@@ -46,7 +48,7 @@ class Observation:
         """Count anew, on top of the turns before; what this one costs is unknown until it is told."""
         with self._lock:
             self._before, self._turn = self._before.plus(self._turn), Tally(Usage(cost_unknown=True))
-            self.failed = None
+            self.failed, self.prose = None, ""
 
     def end_turn(self) -> None:
         """Count the turn as a step, where the program didn't tell of more."""
@@ -72,7 +74,13 @@ class Observation:
                 case Failed(verdict):
                     self.failed = verdict
                 case Said(text):
-                    self.said = text
+                    self.said = self.prose = text
+
+    def spoke(self, line: str) -> None:
+        """Take a line into account that it said to whoever listens; JSON is no prose, nor are mere signs."""
+        if any(sign.isalpha() for sign in line) and not line.lstrip().startswith("{"):
+            self.prose = line.strip()
+        self.text(line)
 
     def text(self, line: str) -> None:
         """Take a line of text into account."""

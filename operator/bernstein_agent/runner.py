@@ -5,24 +5,28 @@ push them or save what there is. Each can fail in its own way; here is the one p
 result.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Final
 
 from bernstein_agent.adapters import adapter_for
 from bernstein_agent.allowance import Allowance
 from bernstein_agent.child import ChildEnd
+from bernstein_agent.completion import (
+    ANNOUNCEMENT_SECONDS,
+    Completion,
+    Reporter,
+    completion,
+    nudge,
+    without_commit,
+)
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
     Envelope,
-    Instruction,
     Reason,
     Repository,
     Result,
     ResultClass,
     ResultSubject,
-    digest_of,
 )
 from bernstein_agent.failure import AttemptError, StepTimeoutError, Verdict, transient_error
 from bernstein_agent.git import Git, GitError, explain
@@ -33,8 +37,6 @@ from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.prompt import compile_prompt
 from bernstein_agent.publish import leftovers, own_head, push, rescue
-from bernstein_agent.reporting import Reporter
-from bernstein_agent.tally import Tally
 from bernstein_agent.turns import Turn, Turns
 from bernstein_agent.watch import Watch
 from bernstein_agent.workspace import Start, prepare, write_identity
@@ -47,10 +49,10 @@ _RESCUE_MESSAGE: Final = "Unfinished work of {task}, attempt {attempt}\n\n{messa
 class _Progress:
     """What there is to tell about an attempt so far."""
 
-    seen: Observation
     start: Start | None = None
     end: ChildEnd | None = None
     head: str | None = None
+    continued: str | None = None
     branch: str | None = None
     rescue_branch: str | None = None
 
@@ -66,15 +68,25 @@ class Attempt:
         supervisor: Supervisor,
         allowance: Allowance,
         console: Console,
+        seen: Observation,
+        watch: Watch,
+        reporter: Reporter | None,
     ) -> None:
+        """Take over an envelope and its place.
+
+        ``seen`` gets what its program is seen to do, and ``watch`` keeps its limits. Without a ``reporter``
+        nobody hears of it before its end, and no agent is told to continue.
+        """
         self._payload = envelope.payload
         self._envelope = envelope
         self._place = place
         self._supervisor = supervisor
         self._allowance = allowance
         self._console = console
-        self._progress = _Progress(Observation(self._payload.prices))
-        self._watch = Watch(envelope.budget, tally=self._tally, now=supervisor.now)
+        self._seen = seen
+        self._watch = watch
+        self._reporter = reporter
+        self._progress = _Progress()
         self._git = Git(
             supervisor,
             place.clone,
@@ -86,39 +98,12 @@ class Attempt:
     def run(self, *, digest: str) -> Result:
         """Do the work and return its result; whatever goes wrong is in there."""
         verdict = settled(
-            self._verdict(), budget=self._watch.budget, tally=self._tally(), final=self._watch.final
+            self._verdict(), budget=self._watch.budget, tally=self._seen.tally, final=self._watch.final
         )
         if not verdict.succeeded and self._payload.repository and self._progress.end:
             verdict = self._rescued(verdict, self._payload.repository)
         self._console.note(f"{verdict.result_class} ({verdict.reason}): {verdict.message}")
         return self._result(verdict, digest=digest)
-
-    def reporter(self) -> Reporter | None:
-        """Return who reports on it, None where nobody listens."""
-        reporting = self._payload.reporting
-        if reporting is None:
-            return None
-        reporter = Reporter(
-            reporting,
-            self._subject,
-            tally=self._tally,
-            take=self._take,
-            now=self._supervisor.now,
-            note=self._console.note,
-        )
-        self._watch.listen(lambda: reporter.accepted_at)
-        return reporter
-
-    def _take(self, instruction: Instruction) -> None:
-        self._watch.take(instruction)
-        self._supervisor.wake()
-
-    def _tally(self) -> Tally:
-        return self._progress.seen.tally
-
-    @property
-    def _subject(self) -> ResultSubject:
-        return ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt)
 
     def _verdict(self) -> Verdict:
         try:
@@ -138,23 +123,58 @@ class Attempt:
             return deadline_verdict(self._allowance.seconds)
         turns = self._turns()
         self._prepare()
-        return self._judged(self._ended(turns.first(compile_prompt(self._payload))))
+        turn = self._ended(turns.first(compile_prompt(self._payload)))
+        if self._is_to_continue(turn, turns):
+            turn = self._ended(turns.next(nudge(self._payload.title)))
+        return self._judged(turn)
 
     def _turns(self) -> Turns:
         return Turns(
             self._payload,
             self._place,
-            adapter=adapter_for(self._payload.adapter),
+            adapter=adapter_for(self._payload),
             supervisor=self._supervisor,
             allowance=self._allowance,
             console=self._console,
-            seen=self._progress.seen,
+            seen=self._seen,
             watch=self._watch,
         )
 
     def _ended(self, turn: Turn) -> Turn:
         self._progress.end = turn.end
         return turn
+
+    def _is_to_continue(self, turn: Turn, turns: Turns) -> bool:
+        """Return whether an agent that left no commit is to be told so, once that is on record."""
+        if self._progress.start is None:
+            return False
+        found = completion(
+            exited_well=turn.verdict.succeeded,
+            head=self._own_head(self._progress.start) if turn.verdict.succeeded else None,
+            can_go_on=turns.can_go_on,
+            may_continue=self._payload.may_continue,
+        )
+        self._console.note(f"the check of the agent's commits found: {found}")
+        return found is Completion.CONTINUE and self._announced(turns.session)
+
+    def _own_head(self, start: Start) -> str | None:
+        try:
+            return own_head(self._git, start, self._allowance.saving())
+        except GitError:
+            return None
+
+    def _announced(self, session: str) -> bool:
+        """Have the continuation put on record first, so that a task's second one is refused."""
+        latest = self._allowance.now() + ANNOUNCEMENT_SECONDS
+
+        def until() -> float:
+            return min(latest, self._allowance.work())
+
+        if self._reporter is None or not self._reporter.announce(session, until=until):
+            self._console.note("the agent isn't told of it: the operator has not put that on record")
+            return False
+        self._progress.continued = session
+        return True
 
     def _judged(self, turn: Turn) -> Verdict:
         repository, start = self._payload.repository, self._progress.start
@@ -178,12 +198,13 @@ class Attempt:
         until = self._allowance.saving()
         try:
             head = own_head(self._git, start, until)
+            left = 0 if head else leftovers(self._git, until)
         except GitError as error:
             text = f"HEAD of the clone can't be read: {error.said}"
             return Verdict(ResultClass.AGENT, Reason.HEAD_UNKNOWN, text)
         if not head:
-            text = "the agent ended well and left no commit"
-            return Verdict(ResultClass.BUSINESS, Reason.NO_COMMIT, text)
+            prose, allowed = self._seen.prose, self._payload.allow_no_change
+            return without_commit(left=left, prose=prose, allow_no_change=allowed)
         self._progress.head = head
         self._console.note(f"pushing {head} to {repository.branch}")
         push(
@@ -241,10 +262,10 @@ class Attempt:
 
     def _result(self, verdict: Verdict, *, digest: str) -> Result:
         progress, redact = self._progress, self._console.redact
-        tally, final = self._tally(), self._watch.final
+        tally, final = self._seen.tally, self._watch.final
         base = progress.start.base if progress.start else None
         return Result(
-            subject=self._subject,
+            subject=ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt),
             result_class=verdict.result_class,
             reason=verdict.reason,
             exit_code=progress.end.exit_code if progress.end else None,
@@ -256,48 +277,14 @@ class Attempt:
             steps=tally.steps,
             tool_calls=tally.tool_calls,
             finish_percent=final.percent if final else None,
-            summary=redact(progress.seen.summary),
+            summary=redact(self._seen.summary),
             message=redact(verdict.message),
             abandonment=verdict.abandonment,
             retry_after_seconds=verdict.retry_after_seconds,
+            continued=progress.continued,
+            question=verdict.question,
             digest=digest,
         )
-
-
-def run_envelope(
-    text: str,
-    envelope: Envelope,
-    place: Place,
-    *,
-    supervisor: Supervisor,
-    console: Console,
-    now: datetime,
-    leave: Callable[[Result], None],
-) -> Result:
-    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound.
-
-    The result is left for the kubelet by ``leave`` before it is reported: a server may not answer.
-    """
-    began = supervisor.now()
-    seconds = float(envelope.payload.timeout_seconds)
-    if envelope.deadline:
-        seconds = min(seconds, (envelope.deadline - now).total_seconds())
-    allowance = Allowance(
-        now=supervisor.now,
-        began=began,
-        ends=began + seconds,
-        stop=supervisor.stop,
-        step_seconds=place.git_seconds,
-    )
-    attempt = Attempt(envelope, place, supervisor=supervisor, allowance=allowance, console=console)
-    reporter = attempt.reporter()
-    if reporter:
-        reporter.start()
-    result = attempt.run(digest=digest_of(text))
-    leave(result)
-    if reporter:
-        reporter.close(result, until=allowance.reporting())
-    return result
 
 
 def _with(verdict: Verdict, addition: str) -> Verdict:

@@ -34,7 +34,7 @@ class Turn:
     def interrupted(self) -> Order | None:
         """The order to take its final turn, where it was stopped for one."""
         cause = self.end.cause
-        return cause if isinstance(cause, Order) and cause.cause and not self.end.gave_up else None
+        return cause if isinstance(cause, Order) and cause.cause and not self.end.letter else None
 
 
 class Turns:
@@ -82,6 +82,11 @@ class Turns:
         order = self._watch.order(can_go_on=True)
         stopped = self._watch.final is not None or (order is not None and order.cause is None)
         return self._resume is not None and not stopped
+
+    @property
+    def session(self) -> str:
+        """The name of the program's session, empty where it told none."""
+        return self._seen.session or ""
 
     def next(self, prompt: str) -> Turn:
         """Start the program again to go on with what it did so far; only where it can.

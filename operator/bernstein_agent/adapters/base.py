@@ -6,10 +6,13 @@ adapter says and gets back a few kinds of signals.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from bernstein_agent.contract import Payload, Usage
 from bernstein_agent.failure import Verdict
+
+MAX_SESSION_BYTES: Final = 256
+"""What a report holds of a session's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,15 @@ class Said:
 
 
 Signal: TypeAlias = Spent | Worked | Session | Failed | Said
+
+
+def session(name: object) -> Session | None:
+    """Return the session of that name, None where no session can have it.
+
+    It ends up among the arguments of a program and in reports, so it is one short line.
+    """
+    fits = isinstance(name, str) and name.isprintable() and 0 < len(name.encode()) <= MAX_SESSION_BYTES
+    return Session(str(name)) if fits else None
 
 
 class Adapter(Protocol):

@@ -155,9 +155,9 @@ def test_the_verb_works_from_any_directory_and_through_any_python_environment(be
 
 
 OUTSIDE = {
-    "no variable": ({}, "bernstein-agent: no runner to tell: BERNSTEIN_ABANDON_FILE is not set\n"),
+    "no variable": ({}, "bernstein-agent: no runner to tell: BERNSTEIN_LETTER_FILE is not set\n"),
     "no such place": (
-        {"BERNSTEIN_ABANDON_FILE": "/nowhere/abandonment.json"},
+        {"BERNSTEIN_LETTER_FILE": "/nowhere/letter.json"},
         "bernstein-agent: the runner can't be told: ",
     ),
 }
