@@ -96,7 +96,8 @@ def settled(verdict: Verdict, *, budget: Budget, tally: Tally, final: Order | No
         and verdict.reason == Reason.NO_COMMIT
     ):
         return final.verdict
-    if budget.own and verdict.result_class in _FAILURES and (limit := used_up(budget, tally)):
+    life_long = replace(budget, steps=None, tool_calls=None)
+    if budget.own and verdict.result_class in _FAILURES and (limit := used_up(life_long, tally)):
         spent = _exhausted(limit, budget)
         return replace(spent, message=f"{spent.message}; {verdict.message}")
     return verdict
