@@ -20,6 +20,7 @@ from bernstein_agent.contract import ContractError, Reason
 from bernstein_agent.failure import contract_error
 from bernstein_agent.mailbox import Letter, Mailbox, Question
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import Order
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.redaction import Redactor
 
@@ -41,27 +42,34 @@ class ChildEnd:
     """How a program ended.
 
     Attributes:
+        cause: the order that it was stopped on, or what else ended it.
         exit_code: 128 + N after signal N, as a shell has it.
         letter: the word that it left before its end, or before its stop began.
     """
 
-    cause: Cause
+    cause: Cause | Order
     exit_code: int
     letter: Letter | None = None
 
 
 @dataclass(slots=True)
 class _Patience:
-    """Until when a program may run: until its work's time is over, or its farewell's once it left a word."""
+    """Until when a program may run: its time, its farewell's once it left a word, or now on an order."""
 
     allowance: Allowance
     mailbox: Mailbox
+    look: Callable[[], Order | None]
+    order: Order | None = None
     left_word_at: float | None = None
 
     def __call__(self) -> float:
         if self.left_word_at is None and self.mailbox.read():
             self.left_word_at = self.allowance.now()
         work = self.allowance.work()
+        if self.allowance.now() < work:
+            self.order = self.order or self.look()
+        if self.order:
+            return self.allowance.now()
         return work if self.left_word_at is None else min(work, self.left_word_at + FAREWELL_SECONDS)
 
 
@@ -91,24 +99,33 @@ class Child:
         adapter: Adapter,
         console: Console,
         seen: Observation,
+        look: Callable[[], Order | None],
     ) -> ChildEnd:
         """Run it to its end or to the end of its time; nothing of its process group is left afterwards.
+
+        ``look`` is called again and again, and returns the order to stop it, if there is one.
 
         Raises:
             AttemptError: there is no such program, or it can't be run.
         """
         process = self._start(supervisor)
+
+        def follow(line: str) -> None:
+            _follow(line, adapter=adapter, console=console, seen=seen)
+            supervisor.wake()
+
         pumps = [
-            _pump(process.stdout, lambda line: _follow(line, adapter=adapter, console=console, seen=seen)),
+            _pump(process.stdout, follow),
             _pump(process.stderr, lambda line: _show(line, console=console, seen=seen)),
         ]
-        ended = supervisor.wait(process, _Patience(allowance, self.mailbox))
+        patience = _Patience(allowance, self.mailbox, look)
+        ended = supervisor.wait(process, patience)
         letter = _masked(self.mailbox.read(), console.redact)
-        cause = Cause.ITSELF if ended else _why(allowance)
+        cause = Cause.ITSELF if ended else patience.order or _why(allowance)
         if ended:
             supervisor.kill(process)
         else:
-            console.note(f"stopping the agent ({_word(letter) if letter else cause})")
+            console.note(f"stopping the agent ({_word(letter) if letter else _told(cause)})")
             supervisor.end(process, allowance)
         for pump in pumps:
             pump.join(_DRAIN_SECONDS)
@@ -170,6 +187,12 @@ def _masked(letter: Letter | None, redact: Redactor) -> Letter | None:
 
 def _word(letter: Letter) -> str:
     return "it asked something" if isinstance(letter, Question) else "it gave up"
+
+
+def _told(cause: Cause | Order) -> str:
+    if isinstance(cause, Order):
+        return "for its final turn" if cause.cause else cause.verdict.message
+    return str(cause)
 
 
 def _why(allowance: Allowance) -> Cause:

@@ -33,12 +33,12 @@ from bernstein_agent.contract import (
     digest_of,
     parse_envelope,
 )
+from bernstein_agent.execution import run_envelope
 from bernstein_agent.failure import EX_NOINPUT, AttemptError, Verdict, contract_error
-from bernstein_agent.mailbox import LETTER_FILE, Letter, Question, leave
+from bernstein_agent.mailbox import LETTER_FILE, NOTICES_FILE, Letter, Question, leave
 from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.redaction import Redactor
-from bernstein_agent.runner import run_envelope
 from bernstein_agent.script import player
 from bernstein_agent.zipped import ARCHIVE_NAME, archive
 
@@ -55,11 +55,8 @@ def main(arguments: Sequence[str]) -> int:
     match options.verb:
         case "run":
             return _run(options, os.environ)
-        case "abandon":
-            given_up = Abandonment.told(options.reason, " ".join(options.detail))
-            return _leave(given_up, f"the task is given up ({given_up.reason})", os.environ)
-        case "ask":
-            return _ask(" ".join(options.question).strip(), os.environ)
+        case "abandon" | "ask" | "notices":
+            return _talk(options, os.environ)
         case "copy":
             return _copy(options.destination)
         case "script-agent":
@@ -67,6 +64,18 @@ def main(arguments: Sequence[str]) -> int:
         case _:
             sys.stdout.write(f"bernstein-agent {bernstein_agent.__version__}\n")
             return 0
+
+
+def _talk(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Carry a word between an agent's program and its runner."""
+    match options.verb:
+        case "abandon":
+            given_up = Abandonment.told(options.reason, " ".join(options.detail))
+            return _leave(given_up, f"the task is given up ({given_up.reason})", environ)
+        case "ask":
+            return _ask(" ".join(options.question).strip(), environ)
+        case _:
+            return _notices(environ)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     abandon.add_argument("detail", nargs="*", help="what there is to say about it")
     ask = verbs.add_parser("ask", help="ask a person something, as the agent's program inside a runner")
     ask.add_argument("question", nargs="+", help="what has to be known to go on")
+    verbs.add_parser("notices", help="print what is left of the budget, as the agent's program")
     copy = verbs.add_parser("copy", help="copy this program")
     copy.add_argument("destination", type=Path, help=f"a file, or a directory to put {ARCHIVE_NAME} into")
     scripted = verbs.add_parser("script-agent", help="do what the script in the prompt says")
@@ -111,8 +121,15 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         git_seconds=options.git_timeout_seconds,
     )
     now = datetime.now(UTC)  # noqa: TID251 - read once; everything else is measured on the monotonic clock
-    result = run_envelope(text or "", envelope, place, supervisor=supervisor, console=console, now=now)
-    _write(result, options.termination_log, console)
+    result = run_envelope(
+        text or "",
+        envelope,
+        place,
+        supervisor=supervisor,
+        console=console,
+        now=now,
+        leave=lambda result: _write(result, options.termination_log, console),
+    )
     return Verdict(result.result_class, result.reason, result.message).exit_code
 
 
@@ -194,6 +211,16 @@ def _leave(word: Letter, told: str, environ: Mapping[str, str]) -> int:
         return _NO_RUNNER
     news = told if first else "a word was left before, and the first one counts"
     sys.stdout.write(f"bernstein-agent: {news}; end now, or be stopped in {FAREWELL_SECONDS:g} s\n")
+    return 0
+
+
+def _notices(environ: Mapping[str, str]) -> int:
+    """Print what the runner has put up; return 2 where there is none."""
+    text = _read(Path(environ.get(NOTICES_FILE, "")))
+    if text is None:
+        sys.stderr.write(f"bernstein-agent: no runner to hear: {NOTICES_FILE} names no file\n")
+        return _NO_RUNNER
+    sys.stdout.write(text)
     return 0
 
 

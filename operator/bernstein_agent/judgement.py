@@ -12,6 +12,7 @@ from bernstein_agent.contract import Abandonment, Reason, ResultClass
 from bernstein_agent.failure import Verdict
 from bernstein_agent.mailbox import Letter, Question
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import Order
 
 _KILLED: Final = 137
 _QUOTED: Final = 200
@@ -39,6 +40,8 @@ def judge(end: ChildEnd, seen: Observation, *, out_of_memory: bool, seconds: flo
     if end.letter:
         return _own_word(end.letter)
     match end.cause:
+        case Order(verdict):
+            return verdict
         case Cause.STOP:
             return TERMINATED
         case Cause.TIMEOUT:

@@ -6,6 +6,7 @@ program's PATH, in a directory of its own on the workspace's volume; and the wor
 it. The file is linked into place whole: it is never read half written, and the first one counts.
 """
 
+import contextlib
 import json
 import os
 import shlex
@@ -20,6 +21,8 @@ from bernstein_agent.contract.reader import Reader
 
 LETTER_FILE: Final = "BERNSTEIN_LETTER_FILE"
 """Variable that tells the verbs where their word goes."""
+NOTICES_FILE: Final = "BERNSTEIN_NOTICES_FILE"
+"""Variable that tells where the runner's notices are."""
 
 PROGRAM: Final = "bernstein-agent"
 MAX_DETAIL: Final = 8192
@@ -53,6 +56,11 @@ class Mailbox:
         return self.directory / "letter.json"
 
     @property
+    def notices(self) -> Path:
+        """The file that holds what the program should know at this moment."""
+        return self.directory / "notices.txt"
+
+    @property
     def programs(self) -> Path:
         """The directory to put on the program's PATH."""
         return self.directory / "bin"
@@ -67,6 +75,14 @@ class Mailbox:
         launcher = self.programs / PROGRAM
         launcher.write_text(_LAUNCHER.format(command=shlex.join(command)))
         launcher.chmod(0o755)
+
+    def show(self, text: str) -> None:
+        """Put up what the program should know, in place of what it should before; a full disk hides it."""
+        with contextlib.suppress(OSError):
+            if not self.notices.exists() or self.notices.read_text(encoding="utf-8") != text:
+                scratch = self.notices.with_suffix(".new")
+                scratch.write_text(text, encoding="utf-8")
+                scratch.replace(self.notices)
 
     def read(self) -> Letter | None:
         """Return what arrived, None as long as nothing did.

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bernstein_agent.adapters.base import Failed, Said, Session, Signal, Spent, Worked
-from bernstein_agent.contract import Usage
+from bernstein_agent.contract import Prices, Usage
 from bernstein_agent.failure import Verdict
+from bernstein_agent.prices import priced
+from bernstein_agent.tally import Tally
 
 TAIL_BYTES: Final = 2048
 """How much of its last output stands in for a summary that it didn't give."""
@@ -19,48 +21,19 @@ TAIL_BYTES: Final = 2048
 _LONGEST_LINE: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What was spent and done."""
-
-    usage: Usage = field(default_factory=Usage)
-    steps: int = 0
-    tool_calls: int = 0
-
-    def plus(self, other: "Tally") -> "Tally":
-        """Return the sum of two parts."""
-        usage = Usage(
-            input_tokens=self.usage.input_tokens + other.usage.input_tokens,
-            output_tokens=self.usage.output_tokens + other.usage.output_tokens,
-            cached_tokens=self.usage.cached_tokens + other.usage.cached_tokens,
-            cost_micros=self.usage.cost_micros + other.usage.cost_micros,
-            cost_unknown=self.usage.cost_unknown or other.usage.cost_unknown,
-        )
-        return Tally(usage, self.steps + other.steps, self.tool_calls + other.tool_calls)
-
-    def highest(self, other: "Tally") -> "Tally":
-        """Return the highest of each number in two reports of the same thing."""
-        usage = Usage(
-            input_tokens=max(self.usage.input_tokens, other.usage.input_tokens),
-            output_tokens=max(self.usage.output_tokens, other.usage.output_tokens),
-            cached_tokens=max(self.usage.cached_tokens, other.usage.cached_tokens),
-            cost_micros=max(self.usage.cost_micros, other.usage.cost_micros),
-            cost_unknown=self.usage.cost_unknown or other.usage.cost_unknown,
-        )
-        return Tally(usage, max(self.steps, other.steps), max(self.tool_calls, other.tool_calls))
-
-
 @dataclass(slots=True)
 class Observation:
     """The signals of one attempt's program in all its turns, and the tail of its text.
 
     Attributes:
+        prices: of its model, for spend that it tells in tokens only.
         failed: why it said in this turn that it can't go on.
         said: its last summary of its work.
         prose: its last words to people in this turn, empty where it had none.
         session: the name of its conversation, None where it told none.
     """
 
+    prices: Prices | None = None
     failed: Verdict | None = None
     said: str = ""
     prose: str = ""
@@ -72,10 +45,15 @@ class Observation:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin_turn(self) -> None:
-        """Count anew, on top of what the turns before came to; a turn is at least one step."""
+        """Count anew, on top of the turns before; what this one costs is unknown until it is told."""
         with self._lock:
-            self._before, self._turn = self._before.plus(self._turn), Tally(steps=1)
+            self._before, self._turn = self._before.plus(self._turn), Tally(Usage(cost_unknown=True))
             self.failed, self.prose = None, ""
+
+    def end_turn(self) -> None:
+        """Count the turn as a step, where the program didn't tell of more."""
+        with self._lock:
+            self._turn = self._turn.worked(steps=1)
 
     @property
     def tally(self) -> Tally:
@@ -88,9 +66,9 @@ class Observation:
         with self._lock:
             match signal:
                 case Spent(usage):
-                    self._turn = self._turn.highest(Tally(usage))
+                    self._turn = self._turn.spent(priced(usage, self.prices))
                 case Worked(steps, tool_calls):
-                    self._turn = self._turn.highest(Tally(steps=steps, tool_calls=tool_calls))
+                    self._turn = self._turn.worked(steps=steps, tool_calls=tool_calls)
                 case Session(name):
                     self.session = name
                 case Failed(verdict):

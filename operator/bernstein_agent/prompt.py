@@ -40,6 +40,13 @@ and end the program. The task then counts as given up, never as done. REASON is 
 
 {reasons}"""
 
+_BUDGET = """\
+The line [budget] at the head of a message says what is left for this attempt; a limit of 0 is none. Run
+
+    bernstein-agent notices
+
+now and then: it prints the line as it is at that moment, and whatever else you should know by then."""
+
 _ASKING = """\
 If only a person can decide something that you need to know, don't guess: run the command
 
@@ -79,6 +86,7 @@ def _frame(payload: Payload) -> Iterator[str]:
     minutes, seconds = divmod(payload.timeout_seconds, 60)
     length = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
     yield f"This is attempt {payload.attempt}. It is stopped after {length}."
+    yield _BUDGET
     if payload.dependencies:
         names = ", ".join(dependency.name for dependency in payload.dependencies)
         yield f"The work of these tasks is merged into the clone: {names}."

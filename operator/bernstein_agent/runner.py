@@ -5,8 +5,7 @@ push them or save what there is. Each can fail in its own way; here is the one p
 result.
 """
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bernstein_agent.adapters import adapter_for
@@ -28,17 +27,18 @@ from bernstein_agent.contract import (
     Result,
     ResultClass,
     ResultSubject,
-    digest_of,
 )
 from bernstein_agent.failure import AttemptError, StepTimeoutError, Verdict, transient_error
 from bernstein_agent.git import Git, GitError, explain
 from bernstein_agent.judgement import TERMINATED, deadline_verdict
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import settled
 from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.prompt import compile_prompt
 from bernstein_agent.publish import leftovers, own_head, push, rescue
 from bernstein_agent.turns import Turn, Turns
+from bernstein_agent.watch import Watch
 from bernstein_agent.workspace import Start, prepare, write_identity
 from bernstein_agent.zipped import own_command
 
@@ -49,7 +49,6 @@ _RESCUE_MESSAGE: Final = "Unfinished work of {task}, attempt {attempt}\n\n{messa
 class _Progress:
     """What there is to tell about an attempt so far."""
 
-    seen: Observation = field(default_factory=Observation)
     start: Start | None = None
     end: ChildEnd | None = None
     head: str | None = None
@@ -69,14 +68,23 @@ class Attempt:
         supervisor: Supervisor,
         allowance: Allowance,
         console: Console,
+        seen: Observation,
+        watch: Watch,
         reporter: Reporter | None,
     ) -> None:
+        """Take over an envelope and its place.
+
+        ``seen`` gets what its program is seen to do, and ``watch`` keeps its limits. Without a ``reporter``
+        nobody hears of it before its end, and no agent is told to continue.
+        """
         self._payload = envelope.payload
         self._envelope = envelope
         self._place = place
         self._supervisor = supervisor
         self._allowance = allowance
         self._console = console
+        self._seen = seen
+        self._watch = watch
         self._reporter = reporter
         self._progress = _Progress()
         self._git = Git(
@@ -89,7 +97,9 @@ class Attempt:
 
     def run(self, *, digest: str) -> Result:
         """Do the work and return its result; whatever goes wrong is in there."""
-        verdict = self._verdict()
+        verdict = settled(
+            self._verdict(), budget=self._watch.budget, tally=self._seen.tally, final=self._watch.final
+        )
         if not verdict.succeeded and self._payload.repository and self._progress.end:
             verdict = self._rescued(verdict, self._payload.repository)
         self._console.note(f"{verdict.result_class} ({verdict.reason}): {verdict.message}")
@@ -126,7 +136,8 @@ class Attempt:
             supervisor=self._supervisor,
             allowance=self._allowance,
             console=self._console,
-            seen=self._progress.seen,
+            seen=self._seen,
+            watch=self._watch,
         )
 
     def _ended(self, turn: Turn) -> Turn:
@@ -192,7 +203,7 @@ class Attempt:
             text = f"HEAD of the clone can't be read: {error.said}"
             return Verdict(ResultClass.AGENT, Reason.HEAD_UNKNOWN, text)
         if not head:
-            prose, allowed = self._progress.seen.prose, self._payload.allow_no_change
+            prose, allowed = self._seen.prose, self._payload.allow_no_change
             return without_commit(left=left, prose=prose, allow_no_change=allowed)
         self._progress.head = head
         self._console.note(f"pushing {head} to {repository.branch}")
@@ -251,7 +262,7 @@ class Attempt:
 
     def _result(self, verdict: Verdict, *, digest: str) -> Result:
         progress, redact = self._progress, self._console.redact
-        tally = progress.seen.tally
+        tally, final = self._seen.tally, self._watch.final
         base = progress.start.base if progress.start else None
         return Result(
             subject=ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt),
@@ -265,7 +276,8 @@ class Attempt:
             usage=tally.usage,
             steps=tally.steps,
             tool_calls=tally.tool_calls,
-            summary=redact(progress.seen.summary),
+            finish_percent=final.percent if final else None,
+            summary=redact(self._seen.summary),
             message=redact(verdict.message),
             abandonment=verdict.abandonment,
             retry_after_seconds=verdict.retry_after_seconds,
@@ -273,37 +285,6 @@ class Attempt:
             question=verdict.question,
             digest=digest,
         )
-
-
-def run_envelope(
-    text: str,
-    envelope: Envelope,
-    place: Place,
-    *,
-    supervisor: Supervisor,
-    console: Console,
-    now: datetime,
-    reporter: Reporter | None = None,
-) -> Result:
-    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound.
-
-    Without a ``reporter`` nobody hears of the attempt before its end, and no agent is told to continue.
-    """
-    began = supervisor.now()
-    seconds = float(envelope.payload.timeout_seconds)
-    if envelope.deadline:
-        seconds = min(seconds, (envelope.deadline - now).total_seconds())
-    allowance = Allowance(
-        now=supervisor.now,
-        began=began,
-        ends=began + seconds,
-        stop=supervisor.stop,
-        step_seconds=place.git_seconds,
-    )
-    attempt = Attempt(
-        envelope, place, supervisor=supervisor, allowance=allowance, console=console, reporter=reporter
-    )
-    return attempt.run(digest=digest_of(text))
 
 
 def _with(verdict: Verdict, addition: str) -> Verdict:

@@ -17,8 +17,10 @@ from bernstein_agent.failure import Verdict
 from bernstein_agent.judgement import judge
 from bernstein_agent.memory import oom_kills
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import Order
 from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
+from bernstein_agent.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,12 @@ class Turn:
 
     end: ChildEnd
     verdict: Verdict
+
+    @property
+    def interrupted(self) -> Order | None:
+        """The order to take its final turn, where it was stopped for one."""
+        cause = self.end.cause
+        return cause if isinstance(cause, Order) and cause.cause and not self.end.letter else None
 
 
 class Turns:
@@ -42,6 +50,7 @@ class Turns:
         allowance: Allowance,
         console: Console,
         seen: Observation,
+        watch: Watch,
     ) -> None:
         """Take over what the program is and where it runs.
 
@@ -55,21 +64,24 @@ class Turns:
         self._allowance = allowance
         self._console = console
         self._seen = seen
+        self._watch = watch
         self._launch = adapter.launch(self._job)
 
     def first(self, prompt: str) -> Turn:
-        """Start the program with its prompt and follow it to its end.
+        """Start the program with its prompt and follow it to its end, its final turn included.
 
         Raises:
             AttemptError: there is no such program, or it can't be run.
         """
         self._console.note("starting the agent")
-        return self._run(self._launch, prompt)
+        return self._followed(self._run(self._launch, prompt))
 
     @property
     def can_go_on(self) -> bool:
-        """Whether the program can be told something more after the turns that it had."""
-        return self._resume is not None
+        """Whether the program can be told something more after the turns that it had, and may go on."""
+        order = self._watch.order(can_go_on=True)
+        stopped = self._watch.final is not None or (order is not None and order.cause is None)
+        return self._resume is not None and not stopped
 
     @property
     def session(self) -> str:
@@ -79,13 +91,26 @@ class Turns:
     def next(self, prompt: str) -> Turn:
         """Start the program again to go on with what it did so far; only where it can.
 
+        Where it is asked to finish by now, this is its final turn.
+
         Raises:
             AttemptError: it can't be run any more.
         """
         if self._resume is None:
             raise ValueError("the agent's program can't go on")
         self._console.note("going on with the agent's session")
-        return self._run(self._resume, prompt)
+        if order := self._watch.order(can_go_on=True):
+            self._watch.begin_final_turn(order)
+            prompt = f"{prompt}\n\n{order.prompt}"
+        return self._followed(self._run(self._resume, prompt))
+
+    def _followed(self, turn: Turn) -> Turn:
+        """Return the end of the program: the turn's, or its final turn's where it was stopped for that."""
+        order, resume = turn.interrupted, self._resume
+        if order is None or resume is None:
+            return turn
+        self._watch.begin_final_turn(order)
+        return self._run(resume, order.prompt)
 
     @property
     def _resume(self) -> tuple[str, ...] | None:
@@ -93,7 +118,7 @@ class Turns:
 
     def _run(self, argv: tuple[str, ...], prompt: str) -> Turn:
         place = self._place
-        place.prompt_file.write_text(prompt, encoding="utf-8")
+        place.prompt_file.write_text(self._watch.headed(prompt), encoding="utf-8")
         child = Child(argv, place.clone, self._environment(), place.prompt_file, place.mailbox)
         self._seen.begin_turn()
         kills = oom_kills()
@@ -103,10 +128,17 @@ class Turns:
             adapter=self._adapter,
             console=self._console,
             seen=self._seen,
+            look=self._look,
         )
+        self._seen.end_turn()
         out_of_memory = oom_kills() > kills
         seconds = self._allowance.seconds
         return Turn(end, judge(end, self._seen, out_of_memory=out_of_memory, seconds=seconds))
+
+    def _look(self) -> Order | None:
+        """Show the program what it should know, and return what it has to do."""
+        self._place.mailbox.show(self._watch.notices())
+        return self._watch.order(can_go_on=self._resume is not None)
 
     def _environment(self) -> dict[str, str]:
         place = self._place

@@ -6,6 +6,7 @@ a program of its own, started like any other, that reports in JSON lines like a 
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -57,6 +58,11 @@ def _said(fields: dict[str, object]) -> Said | None:
     return Said(text) if isinstance(text, str) else None
 
 
+def _spent(fields: dict[str, object]) -> Spent:
+    usage = parse_usage(fields)
+    return Spent(usage if "costUsd" in fields else replace(usage, cost_unknown=True))
+
+
 def _worked(report: Reader) -> Worked:
     return Worked(steps=counted(report, "steps"), tool_calls=counted(report, "toolCalls"))
 
@@ -82,7 +88,7 @@ def _wait(report: Reader) -> int | None:
 
 _READERS: Final[Mapping[str, Callable[[dict[str, object]], Signal | None]]] = MappingProxyType(
     {
-        lines.USAGE: lambda fields: Spent(parse_usage(fields)),
+        lines.USAGE: _spent,
         lines.WORK: lambda fields: _worked(Reader(fields)),
         lines.SESSION: lambda fields: session(fields.get("id")),
         lines.SUMMARY: _said,

@@ -123,12 +123,16 @@ class Abandon:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Report tokens and dollars, all at once or evenly over some seconds."""
+    """Report tokens and dollars, all at once or evenly over some seconds.
+
+    Attributes:
+        cost_micros: None for tokens whose cost isn't told, from here on.
+    """
 
     input_tokens: int
     output_tokens: int
     cached_tokens: int
-    cost_micros: int
+    cost_micros: int | None
     seconds: float
 
 

@@ -52,6 +52,7 @@ _MAX_EXIT_CODE: Final = 255
 _MAX_WAIT: Final = 86_400
 _MAX_MEBIBYTES: Final = 1_048_576
 _MAX_TOKENS: Final = 2**53
+_UNTOLD: Final = "unknown"
 _MAX_COUNT: Final = 100_000
 
 
@@ -179,7 +180,7 @@ def _spend(rest: str) -> Spend:
         input_tokens=_whole(pairs.get("input", "0"), _MAX_TOKENS),
         output_tokens=_whole(pairs.get("output", "0"), _MAX_TOKENS),
         cached_tokens=_whole(pairs.get("cached", "0"), _MAX_TOKENS),
-        cost_micros=parse_dollars(pairs.get("usd", "0")),
+        cost_micros=None if pairs.get("usd") == _UNTOLD else parse_dollars(pairs.get("usd", "0")),
         seconds=_wait(pairs.get("over", "0")),
     )
 

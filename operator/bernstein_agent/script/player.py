@@ -62,8 +62,9 @@ class Player:
         self._eaten: list[bytes] = []
 
     def open(self, session: str) -> None:
-        """Tell the name under which this can be gone on with."""
+        """Tell the name under which this can be gone on with, and that nothing is spent yet."""
         self._emit(report(SESSION, id=session))
+        self._report_usage()
 
     def play(self, directive: Directive) -> int | None:
         """Do what a directive says; return the exit code if the program ends with it."""
@@ -155,7 +156,7 @@ class Player:
                 inputTokens=usage.input_tokens,
                 outputTokens=usage.output_tokens,
                 cachedTokens=usage.cached_tokens,
-                costUsd=dollars_text(usage.cost_micros),
+                costUsd=None if usage.cost_unknown else dollars_text(usage.cost_micros),
             )
         )
 
@@ -192,7 +193,8 @@ def _grown(before: Usage, spend: Spend, part: int, parts: int) -> Usage:
         input_tokens=before.input_tokens + spend.input_tokens * part // parts,
         output_tokens=before.output_tokens + spend.output_tokens * part // parts,
         cached_tokens=before.cached_tokens + spend.cached_tokens * part // parts,
-        cost_micros=before.cost_micros + spend.cost_micros * part // parts,
+        cost_micros=before.cost_micros + (spend.cost_micros or 0) * part // parts,
+        cost_unknown=before.cost_unknown or spend.cost_micros is None,
     )
 
 

@@ -204,6 +204,7 @@ def test_a_program_sees_its_profile_and_the_facts_and_nothing_of_the_machinery(b
         "MODEL_REGION": "eu",
         "BERNSTEIN_PROMPT_FILE": f"{workspace}/prompt.md",
         "BERNSTEIN_LETTER_FILE": f"{workspace}/.runner/letter.json",
+        "BERNSTEIN_NOTICES_FILE": f"{workspace}/.runner/notices.txt",
         "BERNSTEIN_MODEL": "large-2",
         "BERNSTEIN_EFFORT": "high",
         "BERNSTEIN_RUN": "demo",
