@@ -181,7 +181,7 @@ def test_two_builds_of_the_same_source_are_the_same(tmp_path: Path) -> None:
     assert (tmp_path / "one.pyz").read_bytes() == (tmp_path / "two.pyz").read_bytes()
     assert (tmp_path / "one.pyz").stat().st_mode & 0o777 == 0o755
     names = zipfile.ZipFile(tmp_path / "one.pyz").namelist()
-    assert {"__main__.py", "bernstein_agent/__main__.py", "bernstein_agent/schemas/result-1.1.json"} <= set(
+    assert {"__main__.py", "bernstein_agent/__main__.py", "bernstein_agent/schemas/result-1.2.json"} <= set(
         names
     )
     assert not any("__pycache__" in name for name in names)
