@@ -120,9 +120,11 @@ def test_each_turn_counts_on_top_of_those_before() -> None:
     observation.begin_turn()
     observation.signal(Spent(Usage(input_tokens=5, cost_micros=2)))
     observation.signal(Worked(steps=3, tool_calls=4))
+    observation.end_turn()
     observation.begin_turn()
     observation.signal(Spent(Usage(input_tokens=1)))
     observation.signal(Spent(Usage(output_tokens=7)))
+    observation.end_turn()
     expected = Usage(input_tokens=6, output_tokens=7, cost_micros=2)
     assert observation.tally == Tally(expected, steps=4, tool_calls=4)
 
@@ -132,6 +134,7 @@ def test_a_turn_is_a_step_even_if_its_program_tells_none() -> None:
     counts = [observation.tally.steps]
     for _ in range(2):
         observation.begin_turn()
+        observation.end_turn()
         counts.append(observation.tally.steps)
     assert counts == [0, 1, 2]
 
