@@ -36,7 +36,7 @@ from bernstein_agent.runner import Attempt
 from bernstein_agent.watch import Watch
 from tests.integration.agent.bench import Bench, changed, envelope, repository, script
 from tests.integration.agent.gitserver import Remote
-from tests.support.reports import Answer, Endpoint, Rule, endpoint
+from tests.support.endpoint import Answer, Endpoint, Rule, endpoint
 
 BRANCH = "bernstein/demo/build"
 RESCUE = "bernstein/demo/build.rescue-1"
