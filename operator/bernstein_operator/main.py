@@ -80,7 +80,14 @@ class Operator:
         self._herald = Herald(self._recorder, instance=settings.identity)
         self._ledger = Ledger(self._api, namespaces=settings.namespaces)
         writer = Writer(
-            self._api, self.world, holds, self._herald, clock.now, settings.agent_image, self._ledger
+            self._api,
+            self.world,
+            holds,
+            self._herald,
+            clock.now,
+            settings.agent_image,
+            self._ledger,
+            task_budgets=settings.anthropic_task_budgets,
         )
         self._sync = Sync(self._api, self.world, namespaces=settings.namespaces)
         self._controller = Controller(

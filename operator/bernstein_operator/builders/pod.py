@@ -57,6 +57,7 @@ _OWN_ENV: Final[list[dict[str, Any]]] = [
     {"name": "TMPDIR", "value": "/tmp"},  # noqa: S108 - a volume of the Pod's own
     {"name": "BERNSTEIN_POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
 ]
+_TASK_BUDGETS: Final = {"name": "BERNSTEIN_ANTHROPIC_TASK_BUDGETS", "value": "true"}
 _CONFINED: Final = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
@@ -76,6 +77,7 @@ class PodPlan:
         profile: what the agent is.
         envelope: the JSON that the runner reads.
         agent_image: the operator's own image of the runner, also the agent's where the profile names none.
+        task_budgets: whether the agent's program opts in to Anthropic's beta of task budgets.
     """
 
     task: TaskObject
@@ -85,6 +87,7 @@ class PodPlan:
     profile: AgentProfileSpec
     envelope: str
     agent_image: str
+    task_budgets: bool = False
 
     @property
     def needs_config_map(self) -> bool:
@@ -171,7 +174,11 @@ def _agent(plan: PodPlan) -> dict[str, Any]:
         "command": [*_PYTHON, ZIPAPP, "run"],
         "workingDir": WORKSPACE,
         # The last of two variables of one name counts: a profile can't replace ours.
-        "env": [*(one.manifest() for one in plan.profile.env), *_OWN_ENV],
+        "env": [
+            *(one.manifest() for one in plan.profile.env),
+            *_OWN_ENV,
+            *([_TASK_BUDGETS] if plan.task_budgets else ()),
+        ],
         "securityContext": _CONFINED,
         "resources": _resources(plan.profile.pod.resources, memory=plan.attempt.memory),
         "volumeMounts": [

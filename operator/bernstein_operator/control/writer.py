@@ -83,6 +83,7 @@ class Writer:
     clock: Callable[[], datetime]
     agent_image: str
     ledger: Ledger
+    task_budgets: bool = False
 
     async def store_task(self, task: TaskObject, patch: dict[str, Any], *, urgent: bool = False) -> None:
         """Store a task's status.
@@ -234,6 +235,7 @@ class Writer:
             profile=profile.spec,
             envelope=envelope(task, effective, run=run, profile=profile.spec).to_json(),
             agent_image=self.agent_image,
+            task_budgets=self.task_budgets,
         )
 
     async def _create_envelope(self, plan: PodPlan) -> bool:
