@@ -224,7 +224,8 @@ def _metrics_page() -> Iterator[str]:
     yield "counts once. Of several replicas only the leader shows tasks and agents; the others show 0.\n"
     yield from _table(("metric", "type", "labels", "what"), _metric_rows())
     yield "\nBesides, `process_*` of prometheus-client: CPU, memory, open files and start of the process."
-    yield f"\nRoles beyond {metrics.MAX_ROLES} are counted as `other`."
+    yield f"\nRoles beyond {metrics.MAX_ROLES}, and models that the profile doesn't list, are counted as"
+    yield f"`{metrics.OTHER}`; the model is `{metrics.OWN_MODEL}` where the agent's program chooses it."
 
 
 def _metric_rows() -> Iterator[tuple[str, str, str, str]]:
@@ -253,9 +254,10 @@ def _settings_page() -> Iterator[str]:
         for field, text, read in _settings()
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
-    yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`,"
+    yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, `reports.enabled`,"
     yield "`anthropicTaskBudgets`, `log.level` and `log.format` of `charts/bernstein-operator/values.yaml`;"
-    yield "what concerns the Pod and the Lease the chart sets by itself. The command line:\n"
+    yield "what concerns the Pod, the Lease and the Service of the reports the chart sets by itself. The"
+    yield "command line:\n"
     yield "```"
     yield "bernstein-operator run [--kubeconfig FILE] [--leader-elect true|false] [--lease-namespace NAME]"
     yield "bernstein-operator --version"

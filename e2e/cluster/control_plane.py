@@ -60,6 +60,11 @@ class ControlPlane:
         """The CA certificate that signed the API server's, PEM."""
         return self._layout.pki.authority.read_bytes()
 
+    @property
+    def service_account_key(self) -> bytes:
+        """The private key that signs service-account tokens, PEM: for tokens that nobody would issue."""
+        return self._layout.pki.service_account_key.read_bytes()
+
     def start(self) -> Self:
         """Start every component and wait until Pods can be created and scheduled."""
         self._prepare()

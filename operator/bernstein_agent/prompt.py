@@ -27,6 +27,7 @@ The current directory is a git clone with branch {branch} checked out. Commit yo
 only commits count, and {without}. Don't push; your commits are pushed for you."""
 
 _NO_COMMIT = "without one the task has failed"
+_NO_MATTER = "none is expected of you"
 _NO_CHANGE = "if none is needed, say why in plain prose as your last words"
 
 _EMPTY = "The current directory is empty and yours. There is no repository; nothing is pushed anywhere."
@@ -82,7 +83,7 @@ def compile_prompt(payload: Payload) -> str:
 
 def _frame(payload: Payload) -> Iterator[str]:
     yield _ALONE
-    yield _workspace(payload.repository, without=_NO_CHANGE if payload.allow_no_change else _NO_COMMIT)
+    yield _workspace(payload.repository, without=_without_commit(payload))
     minutes, seconds = divmod(payload.timeout_seconds, 60)
     length = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
     yield f"This is attempt {payload.attempt}. It is stopped after {length}."
@@ -98,6 +99,12 @@ def _reasons() -> Iterator[str]:
     for category in AbandonCategory:
         words = [reason for reason, of in ABANDON_CATEGORIES.items() if of is category]
         yield f"- {category}: {', '.join(words)}"
+
+
+def _without_commit(payload: Payload) -> str:
+    if payload.commit_optional:
+        return _NO_MATTER
+    return _NO_CHANGE if payload.allow_no_change else _NO_COMMIT
 
 
 def _workspace(repository: Repository | None, *, without: str) -> str:

@@ -146,7 +146,7 @@ class Attempt:
 
     def _is_to_continue(self, turn: Turn, turns: Turns) -> bool:
         """Return whether an agent that left no commit is to be told so, once that is on record."""
-        if self._progress.start is None:
+        if self._progress.start is None or self._payload.commit_optional:
             return False
         found = completion(
             exited_well=turn.verdict.succeeded,
@@ -178,9 +178,11 @@ class Attempt:
 
     def _judged(self, turn: Turn) -> Verdict:
         repository, start = self._payload.repository, self._progress.start
-        if turn.verdict.succeeded and repository and start:
-            return self._published(repository, start)
-        return turn.verdict
+        if not (turn.verdict.succeeded and repository and start):
+            return turn.verdict
+        if self._payload.commit_optional and not self._own_head(start):
+            return turn.verdict
+        return self._published(repository, start)
 
     def _prepare(self) -> None:
         place, payload = self._place, self._payload

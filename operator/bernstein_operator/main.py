@@ -17,16 +17,19 @@ from bernstein_operator import __version__
 from bernstein_operator.api.names import COMPONENT_AGENT, LABEL_COMPONENT, MANAGED_BY
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.control import clock
+from bernstein_operator.control.badge import Badge
 from bernstein_operator.control.controller import Controller, Marks
 from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.ledger import Ledger
 from bernstein_operator.control.queue import WorkQueue
+from bernstein_operator.control.reporting import Reports
 from bernstein_operator.control.sync import Sync
 from bernstein_operator.control.watcher import PodWatcher
 from bernstein_operator.control.writer import Writer
 from bernstein_operator.handlers.ear import listen
 from bernstein_operator.handlers.http import HttpServer
+from bernstein_operator.handlers.reports import ReportServer
 from bernstein_operator.handlers.shell import attach
 from bernstein_operator.kube.api import KubeApi, unfenced
 from bernstein_operator.kube.connection import Connection, connect, own_namespace
@@ -41,6 +44,7 @@ from bernstein_operator.kube.lease import (
     Unopposed,
 )
 from bernstein_operator.kube.recorder import Recorder
+from bernstein_operator.kube.tokens import Tokens
 from bernstein_operator.settings import Settings, from_environment, switch
 from bernstein_operator.telemetry import logs, metrics
 from bernstein_operator.world.world import World
@@ -87,6 +91,7 @@ class Operator:
             clock.now,
             settings.agent_image,
             self._ledger,
+            report_url=settings.report_url,
             task_budgets=settings.anthropic_task_budgets,
         )
         self._sync = Sync(self._api, self.world, namespaces=settings.namespaces)
@@ -100,15 +105,27 @@ class Operator:
         self._http = HttpServer(
             settings.http_port, alive=self._alive, ready=self._ready, observe=self._observe
         )
+        self._reports = self._report_server(settings, tenure) if settings.report_url else None
+        self._badge = _badge(settings, self._api) if settings.report_url and settings.pod else None
+        self._deciding = False
         self._background: list[asyncio.Task[None]] = []
         self._holding: asyncio.Task[None] | None = None
         self.failed = False
         self.over = asyncio.Event()
 
+    def _report_server(self, settings: Settings, tenure: Tenure) -> ReportServer:
+        def leads() -> bool:
+            return self._deciding and (tenure.left > 0 or not settings.leader_elect)
+
+        tokens = Tokens(self._api, clock=clock.monotonic)
+        return ReportServer(settings.report_port, Reports(self.world, tokens, leads=leads, clock=clock.now))
+
     async def listen(self) -> None:
-        """Answer probes from now on; OSError where the port is taken."""
+        """Answer probes and reports from now on; OSError where a port is taken."""
         metrics.BUILD_INFO.labels(__version__, platform.python_version()).set(1)
         await self._http.start()
+        if self._reports:
+            await self._reports.start()
 
     async def start(self) -> None:
         """Start everything else; deciding waits until this process leads and all lists are complete."""
@@ -124,6 +141,8 @@ class Operator:
         drained = await self._drained()
         if self._holding:
             await _cancelled(self._holding)
+        if drained and self._deciding and self._badge:
+            await self._badge.take_off()
         # Otherwise whoever leads next has to wait until the lease has run out, and these writes with it.
         if drained:
             await self._office.release()
@@ -139,6 +158,8 @@ class Operator:
     async def close(self) -> None:
         """Give back ports and connections, also after a start that failed."""
         await self._http.stop()
+        if self._reports:
+            await self._reports.stop()
         await self._api.close()
         await self._lease_api.close()
 
@@ -164,6 +185,9 @@ class Operator:
         profiles = self.world.profiles.objects.values()
         await self._herald.tell_owed(self.world.tasks, self.world.runs, profiles, now=clock.now())
         self._marks.wake(runs=self.world.runs, tasks=self.world.tasks, profiles=profiles)
+        self._deciding = True
+        if self._badge:
+            self._background.append(self._spawn(self._badge.keep()))
         log.info("deciding", extra={"tasks": sum(1 for _ in self.world.tasks)})
         await self._controller.run()
 
@@ -216,6 +240,11 @@ def _election(settings: Settings, api: KubeApi, tenure: Tenure) -> Election:
         clock=clock.monotonic,
         now=clock.now,
     )
+
+
+def _badge(settings: Settings, api: KubeApi) -> Badge:
+    namespace = settings.pod_namespace or own_namespace()
+    return Badge(api, namespace=namespace, pod=settings.pod, lease=settings.lease_name)
 
 
 async def _cancelled(*tasks: "asyncio.Task[None]") -> None:

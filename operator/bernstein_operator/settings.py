@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 log = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 8080
+DEFAULT_REPORT_PORT: Final = 8081
 DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
 DEFAULT_LEASE_NAME: Final = "bernstein-operator"
 _MAX_PORT: Final = 65_535
@@ -35,12 +37,15 @@ class Settings:
         namespaces: the namespaces to watch, separated by commas; without it all.
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
+        report_url: where agents' Pods reach report_port of the leader; without it agents report nothing.
+        report_port: port that agents report their spend to; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
         anthropic_task_budgets: whether agents opt in to Anthropic's beta of task budgets.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
         lease_namespace: namespace of the Lease; without it the Pod's own (POD_NAMESPACE), else default.
         lease_name: name of the Lease; operators on the same namespaces need the same one.
         pod: the Pod's name, nobody else's; a container restarted in it takes the former one's lease at once.
+        pod_namespace: the Pod's namespace.
         identity: how this process signs its events (reportingInstance).
         log_level: DEBUG, INFO, WARNING or ERROR.
         log_json: json (one object a line) or text (for a terminal).
@@ -50,12 +55,15 @@ class Settings:
     namespaces: tuple[str, ...] = ("",)
     max_agents: int | None = None
     http_port: int = DEFAULT_PORT
+    report_url: str = ""
+    report_port: int = DEFAULT_REPORT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
     anthropic_task_budgets: bool = False
     leader_elect: bool = True
     lease_namespace: str = ""
     lease_name: str = DEFAULT_LEASE_NAME
     pod: str = ""
+    pod_namespace: str = ""
     identity: str = "bernstein-operator"
     log_level: str = "INFO"
     log_json: bool = True
@@ -75,6 +83,8 @@ def from_environment(
         namespaces=read("BERNSTEIN_WATCH_NAMESPACES", _names, ("",)),
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
+        report_url=read("BERNSTEIN_REPORT_URL", _url, ""),
+        report_port=read("BERNSTEIN_REPORT_PORT", _port, DEFAULT_REPORT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
         anthropic_task_budgets=read("BERNSTEIN_ANTHROPIC_TASK_BUDGETS", _choice, default=False),
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
@@ -85,6 +95,7 @@ def from_environment(
         or environment.get("POD_NAMESPACE", ""),
         lease_name=environment.get("BERNSTEIN_LEASE_NAME") or DEFAULT_LEASE_NAME,
         pod=environment.get("POD_NAME", ""),
+        pod_namespace=environment.get("POD_NAMESPACE", ""),
         identity=environment.get("HOSTNAME") or "bernstein-operator",
         log_level=read("BERNSTEIN_LOG_LEVEL", _level, "INFO"),
         log_json=read("BERNSTEIN_LOG_FORMAT", _format, "json") == "json",
@@ -139,6 +150,13 @@ def _port(text: str) -> int:
     if not 0 <= port <= _MAX_PORT:
         raise ValueError(f"a port between 0 and {_MAX_PORT} is expected")
     return port
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("a URL like http://host:port is expected")
+    return text.rstrip("/")
 
 
 def _level(text: str) -> str:

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from bernstein_operator.api.names import LABEL_LEADER, shorten
 from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.kube.tokens import DISCOVERY, KEYS
 from bernstein_operator.settings import from_environment
 from tests.chart.conftest import CHART, Manifest, Render, helm
 
@@ -67,7 +69,7 @@ def test_roles_have_no_wildcard_and_no_secrets(render: Render, values: Path) -> 
 def test_nodes_are_read_where_the_operator_watches_the_whole_cluster(render: Render, values: Path) -> None:
     roles = of_kind(render(values=values), "Role", "ClusterRole")
     for role in roles:
-        verbs = {kind: rule["verbs"] for rule in role["rules"] for kind in rule["resources"]}
+        verbs = {kind: rule["verbs"] for rule in role["rules"] for kind in rule.get("resources", ())}
         everywhere = role["kind"] == "ClusterRole" and "pods" in verbs
         assert verbs.get("nodes") == (["get"] if everywhere else None)
 
@@ -76,7 +78,7 @@ def test_the_operator_deletes_what_it_made_and_what_a_ttl_is_over_of_and_nothing
     [role] = [
         one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
     ]
-    assert [rule["resources"] for rule in role["rules"] if "delete" in rule["verbs"]] == [
+    assert [rule.get("resources") for rule in role["rules"] if "delete" in rule["verbs"]] == [
         ["agenttasks"],
         ["bernsteinruns"],
         ["pods"],
@@ -88,7 +90,7 @@ def test_the_operator_keeps_envelopes_and_the_ledger_in_config_maps(render: Rend
     [role] = [
         one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
     ]
-    [verbs] = [rule["verbs"] for rule in role["rules"] if rule["resources"] == ["configmaps"]]
+    [verbs] = [rule["verbs"] for rule in role["rules"] if rule.get("resources") == ["configmaps"]]
     assert sorted(verbs) == ["create", "delete", "get", "list", "patch"]
 
 
@@ -98,9 +100,16 @@ def test_the_operator_writes_the_status_of_all_three_kinds_and_nothing_else_of_a
     [role] = [
         one for one in of_kind(render(), "ClusterRole") if one["metadata"]["name"].endswith("-operator")
     ]
-    patched = {kind for rule in role["rules"] if "patch" in rule["verbs"] for kind in rule["resources"]}
+    patched = {
+        kind for rule in role["rules"] if "patch" in rule["verbs"] for kind in rule.get("resources", ())
+    }
     assert {"bernsteinruns/status", "agenttasks/status", "agentprofiles/status"} <= patched
-    verbs = {verb for rule in role["rules"] if "agentprofiles" in rule["resources"] for verb in rule["verbs"]}
+    verbs = {
+        verb
+        for rule in role["rules"]
+        if "agentprofiles" in rule.get("resources", ())
+        for verb in rule["verbs"]
+    }
     assert verbs == {"get", "list", "watch"}
 
 
@@ -108,7 +117,10 @@ def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> No
     roles = {one["metadata"]["name"].rpartition("-")[2]: one for one in of_kind(render(), "ClusterRole")}
     writable = {
         name: sorted(
-            kind for rule in roles[name]["rules"] for kind in rule["resources"] if "create" in rule["verbs"]
+            kind
+            for rule in roles[name]["rules"]
+            for kind in rule.get("resources", ())
+            if "create" in rule["verbs"]
         )
         for name in ("view", "edit", "admin")
     }
@@ -118,8 +130,9 @@ def test_editors_choose_profiles_and_only_admins_make_them(render: Render) -> No
 def test_watched_namespaces_bound_what_the_operator_may_do(render: Render) -> None:
     manifests = render(values=CHART / "ci" / "namespaced-values.yaml", serves=["v1"])
     assert {kind for kind, place in names(manifests) if not place} == {"CustomResourceDefinition"}
-    apart_from_the_lease = [one for one in manifests if not one["metadata"]["name"].endswith("-lease")]
-    places = names(of_kind(apart_from_the_lease, "Role", "RoleBinding", "AgentProfile"))
+    own = ("-lease", "-reports")
+    elsewhere = [one for one in manifests if not one["metadata"]["name"].endswith(own)]
+    places = names(of_kind(elsewhere, "Role", "RoleBinding", "AgentProfile"))
     assert places == {
         (kind, team) for kind in ("Role", "RoleBinding", "AgentProfile") for team in ("team-a", "team-b")
     }
@@ -161,8 +174,9 @@ def test_one_replica_stands_by_and_a_new_one_comes_before_an_old_one_goes(render
 def test_the_lease_is_the_releases_own_and_the_only_one_in_reach(release: str) -> None:
     done = helm("template", release, CHART, "--namespace=system")
     manifests = [one for one in yaml.safe_load_all(done.stdout) if one]
-    [role] = of_kind(manifests, "Role")
-    [binding] = of_kind(manifests, "RoleBinding")
+    [role, binding] = [
+        one for one in of_kind(manifests, "Role", "RoleBinding") if one["metadata"]["name"].endswith("-lease")
+    ]
     settings = from_environment(environment(manifests))
     assert role["rules"] == [
         {
@@ -178,6 +192,44 @@ def test_the_lease_is_the_releases_own_and_the_only_one_in_reach(release: str) -
     assert binding["subjects"][0]["name"] == pod_spec(manifests)["serviceAccountName"]
     assert (settings.leader_elect, settings.lease_namespace) == (True, "<metadata.namespace>")
     assert settings.pod == "<metadata.name>"
+
+
+@pytest.mark.parametrize("release", ["release", "r" * 50])
+def test_reports_reach_the_leaders_pod_and_no_other(release: str) -> None:
+    done = helm("template", release, CHART, "--namespace=system", f"--set=nameOverride={'n' * 60}")
+    manifests = [one for one in yaml.safe_load_all(done.stdout) if one]
+    [service] = of_kind(manifests, "Service")
+    [deployment] = of_kind(manifests, "Deployment")
+    settings = from_environment(environment(manifests))
+    labelled = {**deployment["spec"]["template"]["metadata"]["labels"], LABEL_LEADER: settings.lease_name}
+    selector = service["spec"]["selector"]
+    assert selector.items() <= labelled.items()
+    assert shorten(settings.lease_name) == selector[LABEL_LEADER]
+    [port] = service["spec"]["ports"]
+    name, place = service["metadata"]["name"], service["metadata"]["namespace"]
+    assert settings.report_url == f"http://{name}.{place}.svc:{port['port']}"
+    assert len(name) <= 63
+    [container] = pod_spec(manifests)["containers"]
+    assert {"name": port["targetPort"], "containerPort": settings.report_port} in container["ports"]
+
+
+@each_fixture
+def test_rights_for_reports_are_given_where_reports_are_taken(render: Render, values: Path) -> None:
+    manifests = render(values=values)
+    taken = bool(of_kind(manifests, "Service"))
+    roles = of_kind(manifests, "Role", "ClusterRole")
+    own = [one for one in roles if one["metadata"]["name"].endswith("-reports")]
+    assert len(own) == int(taken and bool(roles))
+    for role in own:
+        assert role["rules"] == [
+            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "patch"]}
+        ]
+    rules = [rule for role in roles if role["kind"] == "ClusterRole" for rule in role["rules"]]
+    everywhere = any("pods" in rule.get("resources", ()) for rule in rules)
+    urls = [url for rule in rules for url in rule.get("nonResourceURLs", ())]
+    assert urls == ([DISCOVERY, KEYS] if taken and everywhere else [])
+    reviewed = ["create" in rule["verbs"] for rule in rules if rule.get("resources") == ["tokenreviews"]]
+    assert reviewed == ([True] if taken and everywhere else [])
 
 
 @pytest.mark.parametrize(
@@ -297,6 +349,7 @@ def test_the_profile_is_a_hook_only_until_its_kind_is_known() -> None:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
+        pytest.param("reports.enabled=no", "enabled", id="a word for a switch"),
         pytest.param("crds.enabledd=true", "enabledd", id="a typo in a switch"),
         pytest.param("maxAgent=3", "maxAgent", id="a typo at the top"),
         pytest.param("maxAgents=-1", "maxAgents", id="a negative ceiling"),

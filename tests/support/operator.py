@@ -109,7 +109,15 @@ class OperatorProcess:
     @property
     def port(self) -> int:
         """The port of the operator's endpoints, which it chose and logged; 0 until then."""
-        ports = (entry["http_port"] for entry in self.log_entries() if "http_port" in entry)
+        return self._logged_port("http_port")
+
+    @property
+    def report_port(self) -> int:
+        """The port that it takes agents' reports at, if it does."""
+        return self._logged_port("report_port")
+
+    def _logged_port(self, name: str) -> int:
+        ports = (entry[name] for entry in self.log_entries() if name in entry)
         return int(str(next(ports, 0)))
 
     def log_entries(self) -> list[dict[str, object]]:

@@ -1,93 +1,77 @@
-"""An operator's endpoint for reports, as a real HTTP server: keeps what was posted, answers as it is told."""
+"""An agent's reports without an agent: real tokens, asked of the API server for a Pod, and real requests."""
 
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from bernstein_agent.contract import Instruction, Report
+import urllib3
 
-Answer = Instruction | int
-"""What a report is answered with: a document, or a status and no document."""
-Rule = Callable[[Report], Answer]
+from bernstein_operator.api.names import REPORT_AUDIENCE
+from tests.support.kube import Kube
+from tests.support.operator import OperatorProcess
+from tests.support.pods import attempt_of
 
+SETTINGS = {"BERNSTEIN_REPORT_URL": "http://reports.invalid:8081", "BERNSTEIN_REPORT_PORT": "0"}
+"""Of an operator that takes reports at a free port."""
 
-class Endpoint:
-    """What arrived at the server, and what it answers.
-
-    Attributes:
-        rule: makes the answer to a report.
-        reports: all that arrived, whatever the answer was.
-        tokens: what each of them showed.
-        paths: where each of them was posted to.
-    """
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.rule: Rule = lambda _report: Instruction()
-        self.reports: list[Report] = []
-        self.tokens: list[str] = []
-        self.paths: list[str] = []
-        self._arrived = threading.Condition()
-
-    def take(self, report: Report, *, path: str, token: str) -> Answer:
-        """Keep a report and return the answer to it."""
-        answer = self.rule(report)
-        with self._arrived:
-            self.reports.append(report)
-            self.tokens.append(token)
-            self.paths.append(path)
-            self._arrived.notify_all()
-        return answer
-
-    def wait(self, found: Callable[["Endpoint"], bool], *, seconds: float = 30.0) -> None:
-        """Return once ``found`` holds.
-
-        Raises:
-            AssertionError: it never did.
-        """
-        ends = time.monotonic() + seconds
-        with self._arrived:
-            while not found(self):
-                left = ends - time.monotonic()
-                assert left > 0, f"not within {seconds:g} s; last: {self.reports[-1:]}"
-                self._arrived.wait(left)
+_SECONDS = 600
+_TIMEOUT = 30.0
 
 
-@contextmanager
-def endpoint() -> Iterator[Endpoint]:
-    """Serve one until the end."""
+@dataclass(frozen=True)
+class Answer:
+    """What a report was answered with."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            token = self.headers.get("Authorization", "")
-            answer = kept.take(Report.parse(body), path=self.path, token=token)
-            if isinstance(answer, int):
-                self._say(answer, json.dumps({"error": "no"}))
-            else:
-                self._say(200, answer.to_json())
+    status: int
+    text: str
 
-        def _say(self, status: int, text: str) -> None:
-            body = text.encode()
-            self.send_response(status)
-            if 300 <= status < 400:
-                self.send_header("Location", f"{kept.url}/elsewhere")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    @property
+    def instruction(self) -> dict[str, Any]:
+        """The document that it is."""
+        return dict(json.loads(self.text))
 
-        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        kept = Endpoint(f"http://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.02))
-        thread.start()
-        try:
-            yield kept
-        finally:
-            server.shutdown()
-            thread.join()
+def token_for(kube: Kube, pod: Mapping[str, Any] | None, *, audience: str = REPORT_AUDIENCE) -> str:
+    """Return a token of the namespace's default account, bound to ``pod`` if there is one."""
+    spec: dict[str, Any] = {"audiences": [audience], "expirationSeconds": _SECONDS}
+    if pod:
+        meta = pod["metadata"]
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
+        spec["boundObjectRef"] = bound
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+    path = f"/api/v1/namespaces/{kube.namespace}/serviceaccounts/default/token"
+    return str(json.loads(kube.request("POST", path, body=body))["status"]["token"])
+
+
+def make_report(
+    pod: Mapping[str, Any], *, cost_usd: str = "0", tokens: int = 0, **further: Any
+) -> dict[str, Any]:
+    """Return the report of the attempt in ``pod``."""
+    subject = {"id": pod["metadata"]["name"], "attempt": attempt_of(pod)}
+    usage = {"inputTokens": tokens, "outputTokens": 0, "cachedTokens": 0, "costUsd": cost_usd}
+    return {"contractVersion": "1.2", "subject": subject, "usage": usage, **further}
+
+
+def post(
+    operator: OperatorProcess, pod: str, body: Mapping[str, Any] | bytes, *, authorization: str | None
+) -> Answer:
+    """Post a report to the endpoint of the Pod called ``pod``."""
+    answer = urllib3.request(
+        "POST",
+        f"http://127.0.0.1:{operator.report_port}/v1/attempts/{pod}/report",
+        body=body if isinstance(body, bytes) else json.dumps(body).encode(),
+        headers={"Authorization": authorization} if authorization is not None else {},
+        timeout=_TIMEOUT,
+        retries=False,
+    )
+    return Answer(answer.status, answer.data.decode())
+
+
+def report(
+    operator: OperatorProcess, kube: Kube, pod: Mapping[str, Any], *, cost_usd: str = "0", **further: Any
+) -> Answer:
+    """Post what the attempt in ``pod`` has spent in all, with a token of its own."""
+    bearer = f"Bearer {token_for(kube, pod)}"
+    body = make_report(pod, cost_usd=cost_usd, **further)
+    return post(operator, pod["metadata"]["name"], body, authorization=bearer)

@@ -43,6 +43,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* Where agents report to: the name of the Service. */}}
+{{- define "bernstein.reports" -}}
+{{- printf "%s-reports" (include "bernstein.fullname" . | trunc 55 | trimSuffix "-") -}}
+{{- end -}}
+
 {{/* What the operator may do, and nothing it never does: no Secrets, no wildcard. */}}
 {{- define "bernstein.rules" -}}
 - apiGroups: [bernstein.run]

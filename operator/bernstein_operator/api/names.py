@@ -16,6 +16,8 @@ VERSION: Final = "v1alpha1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 CONTROLLER: Final = f"{GROUP}/operator"
 MANAGED_BY: Final = "bernstein-operator"
+REPORT_AUDIENCE: Final = "bernstein-operator"
+"""Whom the agents' tokens are meant for; the API server takes none of that audience."""
 
 LABEL_RUN: Final = f"{GROUP}/run"
 """On agent Pods, envelope ConfigMaps and inline tasks: the run's name."""
@@ -29,6 +31,9 @@ LABEL_COMPONENT: Final = f"{GROUP}/component"
 """On everything created: agent (Pods and their ConfigMaps), task (inline tasks) or ledger."""
 COMPONENT_AGENT: Final = "agent"
 COMPONENT_LEDGER: Final = "ledger"
+
+LABEL_LEADER: Final = f"{GROUP}/leader"
+"""On the operator's own Pod that leads, written by it: the name of the Lease. Reports go to that Pod."""
 
 ANNOTATION_ENVELOPE: Final = f"{GROUP}/envelope"
 """On an agent Pod, written by the operator: the envelope, if it has at most 32 KiB."""

@@ -34,7 +34,6 @@ from bernstein_operator.decisions.run import decide_run
 from bernstein_operator.decisions.task import decide
 from bernstein_operator.kube.errors import ApiError, ConflictError, NotFoundError, RefusedError
 from bernstein_operator.telemetry import metrics
-from bernstein_operator.world.books import adapter_of
 from bernstein_operator.world.world import World
 
 log = logging.getLogger(__name__)
@@ -219,7 +218,7 @@ class Controller:
             self._writer.herald.task_gone(name)
             self._queue.schedule(key, None)
             return None
-        self._tell(snapshot.task)
+        self._writer.tell(snapshot.task)
         snapshot = self._writer.ledger.books.complete(snapshot)
         snapshot = replace(snapshot, inherited=self._heritage.inherited(snapshot.task))
         now = clock.now()
@@ -234,10 +233,6 @@ class Controller:
             return None
         lane = lane_of(decision.actions)
         return _Work(lane, self._apply(task, patch, decision.actions, urgent=lane is Lane.CONTROL))
-
-    def _tell(self, task: TaskObject) -> None:
-        role, adapter = self._world.role_of(task), adapter_of(task, self._world)
-        self._writer.herald.task_seen(task, role=role, adapter=adapter)
 
     def _protest(self, key: WorkKey, illegal: str) -> None:
         """Log once that a task was to move as none may; it is looked at again and again meanwhile."""

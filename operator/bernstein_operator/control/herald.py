@@ -7,7 +7,7 @@ is lost whose answer was, or that a killed process wrote at the last moment.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
@@ -63,15 +63,16 @@ class Herald:
         self._runs: _Told[RunObject] = _Told()
         self._profiles: _Told[ProfileObject] = _Told()
 
-    def task_seen(self, task: TaskObject, *, role: str, adapter: str) -> None:
+    def task_seen(self, task: TaskObject, *, role: str, adapter: str, models: Container[str] = ()) -> None:
         """Tell what is new about a task as it is stored.
 
-        ``role`` is its own or its run's, ``adapter`` its last attempt's.
+        ``role`` is its own or its run's, ``adapter`` its last attempt's, ``models`` what that one's profile
+        lists.
         """
         before = self._tasks.update(task)
         if before:
             self._tell(task, kind="AgentTask", notices=task_notices, told=before)
-            metrics.count_transition(before, task, role=role, adapter=adapter)
+            metrics.count_transition(before, task, role=role, adapter=adapter, models=models)
 
     def run_seen(self, run: RunObject) -> None:
         """Tell what is new about a run as it is stored."""

@@ -41,7 +41,7 @@ from bernstein_operator.kube.errors import (
     UnavailableError,
 )
 from bernstein_operator.kube.resources import CONFIG_MAPS, NODES, PODS, PROFILES, RUNS, TASKS, Resource
-from bernstein_operator.world.books import adapter_of
+from bernstein_operator.world.books import adapter_of, models_of
 from bernstein_operator.world.world import World
 
 
@@ -83,6 +83,7 @@ class Writer:
     clock: Callable[[], datetime]
     agent_image: str
     ledger: Ledger
+    report_url: str = ""
     task_budgets: bool = False
 
     async def store_task(self, task: TaskObject, patch: dict[str, Any], *, urgent: bool = False) -> None:
@@ -100,8 +101,12 @@ class Writer:
         except _READ_AGAIN:
             await self.refresh_task(task)
             raise
-        stored = self.world.put_task(orjson.loads(answer))
-        self.herald.task_seen(stored, role=self.world.role_of(stored), adapter=adapter_of(stored, self.world))
+        self.tell(self.world.put_task(orjson.loads(answer)))
+
+    def tell(self, task: TaskObject) -> None:
+        """Tell what is new about a task as it is stored."""
+        role, adapter = self.world.role_of(task), adapter_of(task, self.world)
+        self.herald.task_seen(task, role=role, adapter=adapter, models=models_of(task, self.world))
 
     async def store_run(self, run: RunObject, patch: dict[str, Any]) -> None:
         """Store a run's status; raises as ``store_task`` does."""
@@ -233,8 +238,11 @@ class Writer:
             attempt=task.status.attempts[-1],
             bounds=bounds_of(task.status, effective, run),
             profile=profile.spec,
-            envelope=envelope(task, effective, run=run, profile=profile.spec).to_json(),
+            envelope=envelope(
+                task, effective, run=run, profile=profile.spec, report_url=self.report_url
+            ).to_json(),
             agent_image=self.agent_image,
+            reports=bool(self.report_url),
             task_budgets=self.task_budgets,
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from bernstein_agent.contract import ContractError, Result, ResultClass, parse_result
+from bernstein_agent.contract import ContractError, Reason, Result, ResultClass, parse_result
 from bernstein_operator.api.choices import LimitKind
 from bernstein_operator.api.pod import Pod, PodPhase, Terminated
 from bernstein_operator.api.vocabulary import AttemptReason
@@ -67,14 +67,26 @@ class Outcome:
     limit: LimitKind | None = None
 
 
-def classify(pod: Pod, *, gone: bool, limit: Limit, has_repository: bool, now: datetime) -> Outcome:
+def classify(
+    pod: Pod,
+    *,
+    gone: bool,
+    limit: Limit,
+    has_repository: bool,
+    allow_no_change: bool = False,
+    now: datetime,
+    posted: Result | None = None,
+) -> Outcome:
     """Say how the attempt of ``pod`` ended; the Pod is over, or ``gone`` from the cluster.
 
-    ``limit`` is the earliest of those that held for it.
+    ``allow_no_change`` lets a success do without a commit whose agent said why none was needed.
+    ``limit`` is the earliest of those that held for it, ``posted`` the result that its runner reported.
     """
     ended = pod.agent.terminated
-    result = result_of(pod)
-    verdict = next(_verdicts(pod, ended, result=result, gone=gone, limit=limit, repo=has_repository))
+    result = result_of(pod, posted)
+    excused = allow_no_change and result is not None and result.reason == Reason.NO_CHANGE_NEEDED
+    wanted = has_repository and not excused
+    verdict = next(_verdicts(pod, ended, result=result, gone=gone, limit=limit, repo=wanted))
     result_class, reason, message = verdict
     by_limit = result_class is ResultClass.DEADLINE and not _within(ended, limit, tolerance=EARLY)
     return Outcome(
@@ -88,8 +100,20 @@ def classify(pod: Pod, *, gone: bool, limit: Limit, has_repository: bool, now: d
     )
 
 
-def result_of(pod: Pod) -> Result | None:
-    """Return the runner's result if it is there, can be read, and is about this very Pod."""
+def result_of(pod: Pod, posted: Result | None = None) -> Result | None:
+    """Return the runner's result if it is there, can be read, and is about this very Pod.
+
+    The termination message is its last word. What was ``posted`` before stands in where that was lost, and
+    where it is the very same result with nothing cut off.
+    """
+    told = _message_of(pod)
+    whole = posted if posted and posted.subject.id == pod.metadata.name else None
+    if told and whole and told != parse_result(whole.to_termination_message()):
+        return told
+    return whole or told
+
+
+def _message_of(pod: Pod) -> Result | None:
     ended = pod.agent.terminated
     if not ended or not ended.message:
         return None
@@ -118,7 +142,7 @@ def _verdicts(
     if pod.status.reason == AttemptReason.DEADLINE_EXCEEDED and not finished_in_time:
         never_began = limit.kind is LimitKind.START_TIMEOUT
         yield _stopped(AttemptReason.START_TIMEOUT if never_began else ResultClass.DEADLINE, limit)
-    if ended and result:
+    if result:
         yield _claimed(result, ended, repo=repo)
     yield _without_result(pod, ended)
 
@@ -180,18 +204,19 @@ def _refused_by_kubelet(pod: Pod) -> bool:
     return failed and status.reason != AttemptReason.DEADLINE_EXCEEDED
 
 
-def _claimed(result: Result, ended: Terminated, *, repo: bool) -> _Verdict:
-    """Take the agent's own word as far as it goes."""
+def _claimed(result: Result, ended: Terminated | None, *, repo: bool) -> _Verdict:
+    """Take the agent's own word as far as it goes; it may be all that is left of a Pod."""
     if result.result_class not in _CLAIMABLE:
         return ResultClass.AGENT, result.reason, result.message
     if result.result_class is not ResultClass.SUCCESS:
         return result.result_class, result.reason, result.message
-    if ended.exit_code != 0:
+    if ended and ended.exit_code != 0:
         text = f"The agent claimed success and exited with {ended.exit_code}."
         return ResultClass.AGENT, AttemptReason.NON_ZERO_EXIT, text
     if repo and result.head_after in (None, "", result.head_before):
         return ResultClass.BUSINESS, AttemptReason.NO_COMMIT, "The agent left no new commit."
-    return ResultClass.SUCCESS, AttemptReason.COMPLETED, result.message
+    reason = result.reason if result.reason == Reason.NO_CHANGE_NEEDED else AttemptReason.COMPLETED
+    return ResultClass.SUCCESS, reason, result.message
 
 
 def _without_result(pod: Pod, ended: Terminated | None) -> _Verdict:

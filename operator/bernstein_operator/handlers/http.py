@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from bernstein_operator.handlers.listening import listen_on
 from bernstein_operator.telemetry import metrics
 
 log = logging.getLogger(__name__)
@@ -32,11 +33,7 @@ class HttpServer:
 
     async def start(self) -> None:
         """Listen; the port is logged, since 0 takes any free one."""
-        await self._runner.setup()
-        # A free port would be another one for each address family; so it is taken on loopback only.
-        host = None if self._port else "127.0.0.1"
-        await web.TCPSite(self._runner, host=host, port=self._port).start()
-        log.info("listening", extra={"http_port": self._runner.addresses[0][1]})
+        log.info("listening", extra={"http_port": await listen_on(self._port, self._runner)})
 
     async def stop(self) -> None:
         """Stop listening."""

@@ -76,6 +76,10 @@ class KubeApi:
         """Return the object's JSON."""
         return await self._send("GET", resource.url(namespace, name))
 
+    async def read(self, path: str) -> bytes:
+        """Return what the API server has at a path that is no object's, in whatever form that has."""
+        return await self._send("GET", path, accept="*/*")
+
     async def list_page(
         self, resource: Resource, namespace: str, *, params: dict[str, str], accept: str = JSON
     ) -> bytes:

@@ -7,7 +7,7 @@ attempts at writing them.
 
 import time
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
@@ -24,10 +24,15 @@ from prometheus_client import (
 from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
+from bernstein_operator.decisions.usage import rise
 
 REGISTRY: Final = CollectorRegistry()
 MAX_ROLES: Final = 50
 """Roles beyond so many count as ``other``: a label must not grow without bound."""
+
+OTHER: Final = "other"
+OWN_MODEL: Final = "own"
+"""Where the agent's program was left to choose its model."""
 
 BUILD_INFO: Final = Gauge(
     "bernstein_build_info", "Always 1; the labels say what runs.", ["version", "python"], registry=REGISTRY
@@ -56,6 +61,18 @@ DEADLINES: Final = Counter(
     "bernstein_task_deadline_exceeded",
     "Attempts stopped at a limit, and tasks whose deadline passed before they could start.",
     registry=REGISTRY,
+)
+USAGE_REPORTS: Final = Counter(
+    "bernstein_usage_reports", "Reports of agents, by what became of them.", ["outcome"], registry=REGISTRY
+)
+COST: Final = Counter(
+    "bernstein_cost_usd",
+    "US dollars that attempts have spent, as far as it is on record, by the model they were told to use.",
+    ["model"],
+    registry=REGISTRY,
+)
+TOKENS: Final = Counter(
+    "bernstein_tokens", "Tokens that attempts have used, likewise.", ["direction", "model"], registry=REGISTRY
 )
 RECONCILES: Final = Counter(
     "bernstein_operator_reconcile", "Passes over an object.", ["controller", "result"], registry=REGISTRY
@@ -116,8 +133,14 @@ def request_timer(method: str) -> Iterator[Callable[[int], None]]:
         REQUEST_SECONDS.labels(method).observe(time.perf_counter() - started)
 
 
-def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapter: str) -> None:
-    """Count what changed between two stored states of a task; ``adapter`` is its last attempt's."""
+def count_transition(
+    before: TaskObject, after: TaskObject, *, role: str, adapter: str, models: Container[str] = ()
+) -> None:
+    """Count what changed between two stored states of a task.
+
+    ``adapter`` is its last attempt's, and ``models`` are those that are listed in that one's profile.
+    """
+    _count_spend(before, after, models)
     ended = {one.number for one in before.status.attempts if one.end_time}
     for attempt in after.status.attempts:
         if attempt.end_time and attempt.number not in ended:
@@ -135,6 +158,19 @@ def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapte
         ABANDONMENTS.labels(given_up.reason if given_up else "other", _bounded(role), adapter).inc()
 
 
+def _count_spend(before: TaskObject, after: TaskObject, models: Container[str]) -> None:
+    known = {one.number: one.usage for one in before.status.attempts}
+    for attempt in after.status.attempts:
+        spent = rise(known.get(attempt.number), attempt.usage)
+        if not spent:
+            continue
+        model = OWN_MODEL if attempt.model is None else attempt.model if attempt.model in models else OTHER
+        COST.labels(model).inc(float(spent.cost_usd.dollars))
+        TOKENS.labels("input", model).inc(spent.input_tokens)
+        TOKENS.labels("output", model).inc(spent.output_tokens)
+        TOKENS.labels("cached", model).inc(spent.cached_tokens)
+
+
 def _missed(task: TaskObject) -> datetime | None:
     return task.status.deadline.missed_time if task.status.deadline else None
 
@@ -150,4 +186,4 @@ def _bounded(role: str) -> str:
     if role in _roles or len(_roles) < MAX_ROLES:
         _roles.add(role)
         return role
-    return "other"
+    return OTHER

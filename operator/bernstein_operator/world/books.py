@@ -26,6 +26,7 @@ from bernstein_operator.api.names import (
 )
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
+from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.snapshot import LedgerState, TaskSnapshot
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionStatus, ConditionType, TaskPhase
 from bernstein_operator.decisions.ledger import NO_ADAPTER, Segment, weight
@@ -146,9 +147,20 @@ class Book:
 
 def adapter_of(task: TaskObject, world: World) -> str:
     """Return the adapter of a task's last attempt, "none" where there was none or its profile is gone."""
+    profile = _last_profile(task, world)
+    return str(profile.adapter) if profile else NO_ADAPTER
+
+
+def models_of(task: TaskObject, world: World) -> frozenset[str]:
+    """Return the models that the profile of a task's last attempt lists."""
+    profile = _last_profile(task, world)
+    return frozenset(one.name for one in profile.models) if profile else frozenset()
+
+
+def _last_profile(task: TaskObject, world: World) -> AgentProfileSpec | None:
     last = task.status.attempts[-1] if task.status.attempts else None
     profile = world.profile((task.meta.namespace, last.profile)) if last and last.profile else None
-    return str(profile.spec.adapter) if profile and profile.spec else NO_ADAPTER
+    return profile.spec if profile else None
 
 
 class Books:

@@ -36,7 +36,7 @@ from bernstein_agent.runner import Attempt
 from bernstein_agent.watch import Watch
 from tests.integration.agent.bench import Bench, changed, envelope, repository, script
 from tests.integration.agent.gitserver import Remote
-from tests.support.reports import Answer, Endpoint, Rule, endpoint
+from tests.support.endpoint import Answer, Endpoint, Rule, endpoint
 
 BRANCH = "bernstein/demo/build"
 RESCUE = "bernstein/demo/build.rescue-1"
@@ -229,6 +229,20 @@ def test_an_attempt_without_a_repository_is_not_checked(stage: Stage) -> None:
     alone = changed(envelope(script("lazy")), may_continue=True)
     assert outcome(stage.run(alone)) == (ResultClass.SUCCESS, Reason.COMPLETED)
     assert (stage.announced, "check of" in stage.log) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "head_is_pushed"),
+    [(("lazy",), False), (("write .git/HEAD: nonsense",), False), (COMMIT, True)],
+    ids=["nothing", "a clone that can't be read", "a commit all the same"],
+)
+def test_where_nothing_is_kept_no_commit_is_missed(
+    stage: Stage, remote: Remote, lines: tuple[str, ...], head_is_pushed: bool
+) -> None:
+    result = stage.run(order(remote, *lines, commit_optional=True))
+    assert outcome(result) == (ResultClass.SUCCESS, Reason.COMPLETED)
+    assert (stage.announced, "check of" in stage.log) == ([], False)
+    assert (BRANCH in remote.branches()) is head_is_pushed
 
 
 @dataclass

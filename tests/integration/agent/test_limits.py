@@ -25,7 +25,7 @@ from bernstein_agent.contract import (
 )
 from tests.integration.agent.bench import Bench, changed, envelope, repository, script
 from tests.integration.agent.gitserver import Remote
-from tests.support.reports import Endpoint, endpoint
+from tests.support.endpoint import Endpoint, endpoint
 
 BRANCH = "bernstein/demo/build"
 RESCUE = "bernstein/demo/build.rescue-1"

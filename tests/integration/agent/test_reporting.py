@@ -22,7 +22,7 @@ from bernstein_agent.contract import (
 )
 from bernstein_agent.reporting import Reporter
 from bernstein_agent.tally import Tally
-from tests.support.reports import Answer, Endpoint, endpoint
+from tests.support.endpoint import Answer, Endpoint, endpoint
 from tests.unit.agent.examples import result
 
 SUBJECT = ResultSubject(id="build-3f2a91-a1", attempt=1)

@@ -153,7 +153,8 @@ def test_an_envelope_is_read_into_values() -> None:
     assert envelope.payload.prices == Prices(
         input_micros=3_000_000, output_micros=15_000_000, cached_micros=300_000
     )
-    assert (envelope.payload.allow_no_change, envelope.payload.may_continue) == (True, True)
+    assert (envelope.payload.allow_no_change, envelope.payload.commit_optional) == (True, True)
+    assert envelope.payload.may_continue
     assert envelope.payload.reporting == Reporting(
         url="http://bernstein-operator.bernstein.svc:8081",
         token_file="/bernstein/token/token",
@@ -211,6 +212,7 @@ OPTIONAL_IN_PAYLOAD = (
     "previousAttempt",
     "prices",
     "allowNoChange",
+    "commitOptional",
     "mayContinue",
     "reporting",
     "exchange",

@@ -66,15 +66,22 @@ def test_an_agent_is_told_how_to_ask_a_person() -> None:
 
 
 @pytest.mark.parametrize(
-    ("allowed", "told", "untold"),
+    ("wanted", "told", "untold"),
     [
-        (False, "without one the task has failed", "say why"),
-        (True, "if none is needed, say why in plain prose as your last words", "has failed"),
+        ({}, "without one the task has failed", "say why"),
+        (
+            {"allow_no_change": True},
+            "if none is needed, say why in plain prose as your last words",
+            "has failed",
+        ),
+        ({"allow_no_change": True, "commit_optional": True}, "none is expected of you", "say why"),
     ],
-    ids=["a commit is a must", "a reason does too"],
+    ids=["a commit is a must", "a reason does too", "nothing is kept"],
 )
-def test_an_agent_is_told_what_becomes_of_it_without_a_commit(allowed: bool, told: str, untold: str) -> None:
-    prompt = compile_prompt(payload(allow_no_change=allowed))
+def test_an_agent_is_told_what_becomes_of_it_without_a_commit(
+    wanted: dict[str, bool], told: str, untold: str
+) -> None:
+    prompt = compile_prompt(payload(**wanted))
     assert told in prompt
     assert untold not in prompt
 

@@ -9,6 +9,7 @@ from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.run import Repository
 from bernstein_operator.api.task_status import Attempt, DependencyStatus
 from bernstein_operator.builders.envelope import branch_of, envelope
+from bernstein_operator.builders.pod import TOKEN_DIRECTORY, TOKEN_FILE
 from tests.unit.objects import (
     COMMIT_A,
     COMMIT_B,
@@ -18,6 +19,7 @@ from tests.unit.objects import (
     name_of_pod,
     profile,
     run,
+    stamp,
     status,
     task,
 )
@@ -34,15 +36,17 @@ def told(
     dependencies: tuple[DependencyStatus, ...] = (),
     of: RunObject | None = None,
     by: ProfileObject | None = None,
+    report_url: str = "",
+    facts: dict[str, Any] | None = None,
     **spec: Any,
 ) -> contract.Envelope:
-    before = status(*(attempts or (attempt(),)), dependencies=dependencies)
+    before = status(*(attempts or (attempt(),)), dependencies=dependencies, **(facts or {}))
     subject = owner or task(status=before, **spec)
     effective = subject.effective(None)
     shape = (by or profile()).spec
     assert effective
     assert shape
-    return envelope(subject, effective, run=of or run(), profile=shape)
+    return envelope(subject, effective, run=of or run(), profile=shape, report_url=report_url)
 
 
 def test_the_agent_is_told_what_run_and_task_want() -> None:
@@ -54,6 +58,34 @@ def test_the_agent_is_told_what_run_and_task_want() -> None:
     assert said.repository == contract.Repository(
         url="https://git/x.git", ref="main", branch="agents/r/api", rescue_branch="agents/r/api.rescue-1"
     )
+
+
+def test_the_agent_is_told_how_its_program_goes_on() -> None:
+    command = {
+        "args": ["coder"],
+        "resumeArgs": ["coder", "--resume", "{session_id}"],
+        "sessionIdPath": "session.id",
+    }
+    assert told(by=profile(adapter="command", command=command)).payload.command == contract.Command(
+        args=("coder",), resume_args=("coder", "--resume", "{session_id}"), session_id_path="session.id"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason_will_do", "optional"),
+    [
+        ({}, False, False),
+        ({"acceptance": {"allowNoChange": True}}, True, False),
+        ({"effects": "none"}, False, True),
+        ({"effects": "external"}, False, False),
+    ],
+    ids=["a commit", "a commit or a reason", "nothing that is kept", "a commit and more"],
+)
+def test_the_agent_is_told_what_its_success_takes(
+    spec: dict[str, Any], reason_will_do: bool, optional: bool
+) -> None:
+    said = told(of=run(repository=REPOSITORY), **spec).payload
+    assert (said.allow_no_change, said.commit_optional) == (reason_will_do, optional)
 
 
 def test_the_agent_is_told_what_its_profile_says() -> None:
@@ -157,6 +189,39 @@ def test_what_the_previous_attempt_found(
     attempts: tuple[Attempt, ...], previous: contract.PreviousAttempt | None
 ) -> None:
     assert told(attempts=attempts).payload.previous_attempt == previous
+
+
+def test_where_to_report_is_told_where_somebody_listens() -> None:
+    assert told().payload.reporting is None
+    found = told(report_url="http://reports:8081").payload.reporting
+    assert found == contract.Reporting(
+        url="http://reports:8081", token_file=f"{TOKEN_DIRECTORY}/{TOKEN_FILE}", interval_seconds=5
+    )
+
+
+CONTINUED = {"continuation": {"attempt": 1, "time": stamp(1)}}
+
+
+@pytest.mark.parametrize(
+    ("options", "may"),
+    [
+        pytest.param({}, True, id="a commit is wanted, and somebody listens"),
+        pytest.param({"report_url": ""}, False, id="nobody listens"),
+        pytest.param({"of": run()}, False, id="there is no repository"),
+        pytest.param({"effects": "none"}, False, id="no commit is wanted"),
+        pytest.param({"facts": CONTINUED}, False, id="the task has had its one"),
+    ],
+)
+def test_an_agent_without_a_commit_may_continue_once_in_its_tasks_life(
+    options: dict[str, Any], may: bool
+) -> None:
+    given = {"of": run(repository=REPOSITORY), "report_url": "http://reports:8081", **options}
+    assert told(**given).payload.may_continue is may
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_whether_no_commit_can_be_right_is_told(allowed: bool) -> None:
+    assert told(acceptance={"allowNoChange": allowed}).payload.allow_no_change is allowed
 
 
 def test_the_deadline_is_after_everything_that_the_pod_may_take() -> None:

@@ -8,10 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from bernstein_operator.api.names import labels, pod_name, shorten
+from bernstein_operator.api.names import REPORT_AUDIENCE, labels, pod_name, shorten
 from bernstein_operator.api.objects import ProfileObject, TaskObject
 from bernstein_operator.api.pod import Pod
-from bernstein_operator.builders.pod import INLINE_ENVELOPE_LIMIT, PodPlan, envelope_config_map, pod
+from bernstein_operator.builders.pod import (
+    INLINE_ENVELOPE_LIMIT,
+    TOKEN_DIRECTORY,
+    TOKEN_FILE,
+    PodPlan,
+    envelope_config_map,
+    pod,
+)
 from bernstein_operator.decisions.deadline import bounds_of
 from tests.unit.objects import attempt, effective, name_of_pod, profile, status, task
 
@@ -293,3 +300,21 @@ def test_the_operators_own_variables_stand_last() -> None:
 @pytest.mark.parametrize("name", ["HOME", "TMPDIR", "BERNSTEIN_RUN"])
 def test_a_profile_that_sets_one_of_them_is_invalid(name: str) -> None:
     assert "the operator's own" in profile(env=[{"name": name, "value": "/root"}]).invalid
+
+
+def test_an_agent_that_reports_has_a_token_that_is_good_for_nothing_else() -> None:
+    whole = pod(replace(plan(), reports=True))["spec"]
+    [volume] = [one for one in whole["volumes"] if one["name"] == "token"]
+    [source] = volume["projected"]["sources"]
+    asked = source["serviceAccountToken"]
+    assert (asked["audience"], asked["path"]) == (REPORT_AUDIENCE, TOKEN_FILE)
+    assert asked["expirationSeconds"] >= 600
+    assert whole["automountServiceAccountToken"] is False
+    [agent], [runner] = whole["containers"], whole["initContainers"]
+    mounts = [one for one in agent["volumeMounts"] if one["name"] == "token"]
+    assert mounts == [{"name": "token", "mountPath": TOKEN_DIRECTORY, "readOnly": True}]
+    assert "token" not in {one["name"] for one in runner["volumeMounts"]}
+
+
+def test_an_agent_that_does_not_report_has_none() -> None:
+    assert "projected" not in str(pod(plan()))

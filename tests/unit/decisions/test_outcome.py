@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bernstein_agent.contract import ResultClass
+from bernstein_agent.contract import Result, ResultClass, ResultSubject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.decisions.deadline import limits_of
 from bernstein_operator.decisions.outcome import Outcome, classify
@@ -28,9 +28,9 @@ DRAINED = [
 ]
 
 
-def outcome(seen: Pod, *, gone: bool = False, repo: bool = False) -> Outcome:
+def outcome(seen: Pod, *, gone: bool = False, repo: bool = False, posted: Result | None = None) -> Outcome:
     limit = limits_of(bounds(timeoutSeconds=60), attempt(), seen, now=at(100))[0]
-    return classify(seen, gone=gone, limit=limit, has_repository=repo, now=at(100))
+    return classify(seen, gone=gone, limit=limit, has_repository=repo, now=at(100), posted=posted)
 
 
 def ended(exit_code: int = 0, message: str = "", *, start: float = 1, end: float = 10, **more: Any) -> Pod:
@@ -281,7 +281,73 @@ def test_success_in_a_repository_means_a_commit(before: str, after: str | None, 
     assert outcome(seen, repo=False).result_class == "success"
 
 
+@pytest.mark.parametrize(
+    ("reason", "allowed", "expected"),
+    [
+        ("NoChangeNeeded", True, ("success", "NoChangeNeeded")),
+        ("NoChangeNeeded", False, ("business", "NoCommit")),
+        ("Completed", True, ("business", "NoCommit")),
+    ],
+    ids=["a reason where one will do", "a reason where none will do", "no reason where one would do"],
+)
+def test_a_success_may_do_without_a_commit_where_its_task_says_so(
+    reason: str, allowed: bool, expected: tuple[str, str]
+) -> None:
+    seen = ended(0, said(MINE, reason=reason, head_before=COMMIT_A, head_after=COMMIT_A))
+    limit = limits_of(bounds(timeoutSeconds=60), attempt(), seen, now=at(100))[0]
+    found = classify(seen, gone=False, limit=limit, has_repository=True, allow_no_change=allowed, now=at(100))
+    assert (found.result_class, found.reason) == expected
+
+
 def test_the_end_is_when_the_container_ended_and_not_when_it_was_seen() -> None:
     assert outcome(ended(1, end=33)).ended_at == at(33)
     assert outcome(pod(phase="Failed"), gone=True).ended_at == at(100)
     assert at(33) > T0
+
+
+def word(result_class: str = "success", *, of: str = MINE, message: str = "", **fields: Any) -> Result:
+    """Return a result as a runner posts it: whole."""
+    subject = ResultSubject(id=of, attempt=1)
+    reason = "Completed" if result_class == "success" else "ItSaysSo"
+    return Result(
+        subject=subject, result_class=ResultClass(result_class), reason=reason, message=message, **fields
+    )
+
+
+LONG = "m" * 9000
+MADE = word(head_before=COMMIT_A, head_after=COMMIT_B)
+AT_WORK = pod(phase="Running", agent=running(1))
+TOLD_TO_STOP = pod(phase="Running", agent=running(1), stop="Cancelled")
+FAILED = ended(1, said(MINE, "business"))
+
+
+@pytest.mark.parametrize(
+    ("seen", "gone", "posted", "result_class", "reason"),
+    [
+        pytest.param(ended(0), False, MADE, "success", "Completed", id="no message"),
+        pytest.param(ended(0, said(MINE)[:-9]), False, MADE, "success", "Completed", id="a cut one"),
+        pytest.param(ended(1), False, MADE, "agent", "NonZeroExit", id="a bad exit code"),
+        pytest.param(ended(0), False, word(), "business", "NoCommit", id="no commit"),
+        pytest.param(ended(0), False, word("agent", of="x"), "agent", "ResultMissing", id="another Pod's"),
+        pytest.param(AT_WORK, True, MADE, "success", "Completed", id="its Pod is gone"),
+        pytest.param(AT_WORK, True, word("agent"), "agent", "ItSaysSo", id="its Pod is gone after a failure"),
+        pytest.param(AT_WORK, True, word("disruption"), "disruption", "PodDeleted", id="it was interrupted"),
+        pytest.param(TOLD_TO_STOP, True, MADE, "cancelled", "Cancelled", id="told to stop, and gone"),
+        pytest.param(ended(137, why="OOMKilled"), False, MADE, "oom", "OOMKilled", id="out of memory"),
+        pytest.param(FAILED, False, MADE, "business", "ItSaysSo", id="its last word says otherwise"),
+    ],
+)
+def test_a_posted_result_stands_in_for_a_last_word_that_was_lost(
+    seen: Pod, gone: bool, posted: Result, result_class: str, reason: str
+) -> None:
+    found = outcome(seen, gone=gone, repo=True, posted=posted)
+    assert (found.result_class, found.reason) == (result_class, reason)
+
+
+def test_a_posted_result_tells_what_the_last_word_had_no_room_for() -> None:
+    posted = word("agent", message=LONG)
+    seen = ended(1, posted.to_termination_message())
+    assert outcome(seen).message != LONG
+    assert outcome(seen, posted=posted).message == LONG
+    other = word("agent", message="n" * 9000)
+    assert outcome(seen, posted=other) == outcome(seen), "another result than the one that it ended with"

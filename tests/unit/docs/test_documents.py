@@ -8,6 +8,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from bernstein_agent.contract import MAX_REPORT_BYTES
 from bernstein_operator.api import effective
 from bernstein_operator.api.choices import ScopeSize
 from bernstein_operator.api.effective import DEFAULT_DISRUPTION_LIMIT
@@ -16,15 +17,19 @@ from bernstein_operator.api.run import MAX_INLINE_TASKS, BernsteinRunSpec
 from bernstein_operator.api.task import AgentTaskSpec
 from bernstein_operator.api.vocabulary import AdmittedReason, RunPhase, TaskPhase
 from bernstein_operator.builders import pod
+from bernstein_operator.builders.envelope import REPORT_EVERY_SECONDS
 from bernstein_operator.control.controller import RUN_STATUS_SECONDS
+from bernstein_operator.control.reporting import STATUS
 from bernstein_operator.control.sync import CHECK_SECONDS
 from bernstein_operator.decisions import circuit
 from bernstein_operator.decisions.admission import DEFAULT_MAX_AGENTS, configured_ceiling
 from bernstein_operator.decisions.attempt import SHOW_WAITING_AFTER
 from bernstein_operator.decisions.deadline import LOST_AFTER, TERMINATION_GRACE
+from bernstein_operator.decisions.metering import WRITE_EVERY
 from bernstein_operator.decisions.retry import CAPACITY_PATIENCE, SAME_FAILURES_LIMIT, backoff
 from bernstein_operator.decisions.starting import TELL_QUEUED_AFTER
 from bernstein_operator.decisions.stopping import RUN_GONE_GRACE
+from bernstein_operator.handlers.reports import READ_SECONDS
 from bernstein_operator.kube import lease
 from e2e.cluster.catalogue import TOOLS
 from tests.support.documents import ROOT, anchors, blocks, documents, links, rows
@@ -138,6 +143,12 @@ _STUCK_AFTER = _seconds(TERMINATION_GRACE + LOST_AFTER)
         ("concepts/agent-pod.md", f"clone, home {pod.DEFAULT_WORKSPACE_SIZE} unless"),
         *[("concepts/agent-pod.md", f"{name} {amount}") for name, amount in pod.DEFAULT_REQUESTS.items()],
         *[("concepts/agent-pod.md", f"{name} {amount}") for name, amount in pod.DEFAULT_LIMITS.items()],
+        ("concepts/usage.md", f"operator every {REPORT_EVERY_SECONDS} seconds"),
+        ("concepts/usage.md", f"longer than {READ_SECONDS:.0f} s to arrive"),
+        ("concepts/usage.md", f"more than {MAX_REPORT_BYTES // 1024**2} MiB"),
+        ("concepts/usage.md", f"once {'a minute' if _minutes(WRITE_EVERY) == '1' else '?'} while it rises"),
+        ("concepts/usage.md", f"good for {'an hour' if pod.TOKEN_SECONDS == 3600 else '?'}"),
+        ("concepts/usage.md", f"{pod.TOKEN_DIRECTORY}/{pod.TOKEN_FILE}"),
         ("reference/writes.md", f"queues for more than {_seconds(TELL_QUEUED_AFTER)} s"),
         ("reference/writes.md", f"hasn't started after {_seconds(SHOW_WAITING_AFTER)} s"),
         ("reference/writes.md", f"at most every {RUN_STATUS_SECONDS:.0f} s"),
@@ -162,6 +173,12 @@ def test_the_rules_that_are_spelt_out_are_the_codes() -> None:
     assert (SAME_FAILURES_LIMIT, "the same failure three times in a row" in text) == (3, True)
     assert (CAPACITY_PATIENCE, "From the eleventh in a row" in text) == (10, True)
     assert (CHECK_SECONDS, "every two to four minutes" in _text("reference/writes.md")) == ((120, 240), True)
+
+
+def test_the_table_of_what_a_report_is_answered_with_is_the_codes() -> None:
+    table = [row for row in rows(_text("concepts/usage.md")) if row[0].isdecimal()]
+    told = {word.strip("`"): int(status) for status, word, _ in table}
+    assert told == {str(outcome): status for outcome, status in STATUS.items()}
 
 
 def test_the_readme_asks_for_the_disk_that_the_builds_take() -> None:

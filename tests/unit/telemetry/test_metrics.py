@@ -1,11 +1,14 @@
 """Counters follow stored transitions, and no label grows without bound."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.money import Money
+from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.task_status import AgentTaskStatus, Usage
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.telemetry import metrics
 from tests.unit.objects import at, attempt, status, task
@@ -138,3 +141,34 @@ def test_a_request_is_counted_by_its_answer_or_by_having_none() -> None:
         raise TimeoutError
     now = value("rest_client_requests_total", answered), value("rest_client_requests_total", lost)
     assert now == (had[0] + 1, had[1] + 1)
+
+
+_KINDS = ("input", "output", "cached")
+
+
+def spent_by(model: str) -> dict[str, float]:
+    """Return what is counted for a model: tokens by their direction, and dollars."""
+    tokens = {kind: value("bernstein_tokens_total", {"direction": kind, "model": model}) for kind in _KINDS}
+    return {**tokens, "usd": value("bernstein_cost_usd_total", {"model": model})}
+
+
+@pytest.mark.parametrize(
+    ("model", "label"),
+    [
+        pytest.param("small", "small", id="one that its profile lists"),
+        pytest.param("pinned", "other", id="one that it doesn't"),
+        pytest.param(None, "own", id="whichever its program takes"),
+    ],
+)
+def test_spend_is_counted_once_it_is_stored_and_only_its_rise(model: str | None, label: str) -> None:
+    def stored(*usages: Usage | None) -> TaskObject:
+        return task(status=status(*(attempt(n, model=model, usage=one) for n, one in enumerate(usages, 1))))
+
+    some = Usage(input_tokens=5, output_tokens=2, cached_tokens=1, cost_usd=Money.parse("0.25"))
+    more = Usage(input_tokens=9, output_tokens=2, cached_tokens=1, cost_usd=Money.parse("0.75"))
+    states = [stored(None), stored(some), stored(some), stored(more), stored(more, some)]
+    had = spent_by(label)
+    for before, after in pairwise(states):
+        metrics.count_transition(before, after, role="r", adapter="script", models=("small",))
+    rise = {kind: now - had[kind] for kind, now in spent_by(label).items()}
+    assert rise == {"input": 14, "output": 4, "cached": 2, "usd": 1.0}
