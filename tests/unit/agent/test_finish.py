@@ -1,5 +1,7 @@
 """When an agent is asked to finish, and when it is stopped: both sides of each boundary, in both modes."""
 
+from dataclasses import replace
+
 import pytest
 
 from bernstein_agent.contract import Budget, BudgetMode, Usage
@@ -52,9 +54,16 @@ def test_it_is_asked_to_finish(budget: Budget, tally: Tally, finishes: bool) -> 
     assert should_finish_gracefully(budget, tally) is finishes
 
 
-def hard(**limits: int) -> Budget:
+def hard(
+    *,
+    tokens: int | None = None,
+    cost_micros: int | None = None,
+    steps: int | None = None,
+    tool_calls: int | None = None,
+) -> Budget:
     """Return limits in the hard mode."""
-    return Budget(mode=BudgetMode.HARD, **limits)
+    limits = Budget(tokens=tokens, cost_micros=cost_micros, steps=steps, tool_calls=tool_calls)
+    return replace(limits, mode=BudgetMode.HARD)
 
 
 STOPS = {

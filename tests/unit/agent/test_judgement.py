@@ -8,7 +8,8 @@ from bernstein_agent.contract import Abandonment, AbandonReason, Reason, ResultC
 from bernstein_agent.failure import Verdict
 from bernstein_agent.judgement import judge
 from bernstein_agent.mailbox import Question
-from bernstein_agent.observation import TAIL_BYTES, Observation, Tally
+from bernstein_agent.observation import TAIL_BYTES, Observation
+from bernstein_agent.tally import Tally
 
 GAVE_UP = Abandonment(reason=AbandonReason.OUT_OF_SCOPE)
 LIMITED = Failed(Verdict(ResultClass.CAPACITY, Reason.RATE_LIMITED, "wait", retry_after_seconds=30))
