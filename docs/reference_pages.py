@@ -255,8 +255,9 @@ def _settings_page() -> Iterator[str]:
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
     yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, `reports.enabled`,"
-    yield "`log.level` and `log.format` of `charts/bernstein-operator/values.yaml`; what concerns the Pod,"
-    yield "the Lease and reports the chart sets by itself. The command line:\n"
+    yield "`anthropicTaskBudgets`, `log.level` and `log.format` of `charts/bernstein-operator/values.yaml`;"
+    yield "what concerns the Pod, the Lease and the Service of the reports the chart sets by itself. The"
+    yield "command line:\n"
     yield "```"
     yield "bernstein-operator run [--kubeconfig FILE] [--leader-elect true|false] [--lease-namespace NAME]"
     yield "bernstein-operator --version"

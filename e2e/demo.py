@@ -25,8 +25,9 @@ REPOSITORY = "/srv/git/calculator.git"
 MERGED, PARTS = "engine", ("parser", "evaluator")
 """The task that depends on others' code, and those others."""
 
-GIVEN_UP, BEHIND, LATE = "migration", ("rollout", "announcement"), "proof"
-"""What is abandoned, what that blocks, and what is stopped at its timeout before it succeeds."""
+GIVEN_UP, BEHIND, LATE, LAZY = "migration", ("rollout", "announcement"), "proof", "notes"
+"""What is abandoned, what that blocks, what is stopped at its timeout before it succeeds, and whose agent has
+to be told that it left no commit."""
 
 EXAMPLE_IMAGE = "bernstein-agent:0.1.0"
 _PATIENCE_SECONDS = 170
@@ -126,10 +127,14 @@ class Demo:
             self.show(f"{branches[MERGED]} holds {commit} of {branches[part]}")
 
     def _limits(self) -> None:
-        """Show the ledger and the ladder; DemoError if a task didn't end as its limits say."""
+        """Show ledger, ladder and continuation; DemoError if a task didn't end as its limits say."""
         tasks = {task["spec"]["name"]: task for task in self._tasks(LIMITS)}
         phases = {name: task["status"]["phase"] for name, task in tasks.items()}
-        expected = {GIVEN_UP: "Abandoned", **dict.fromkeys(BEHIND, "BlockedByAbandon"), LATE: "Succeeded"}
+        expected = {
+            GIVEN_UP: "Abandoned",
+            **dict.fromkeys(BEHIND, "BlockedByAbandon"),
+            **dict.fromkeys((LATE, LAZY), "Succeeded"),
+        }
         if phases != expected:
             raise DemoError(f"the tasks of {LIMITS} ended as {phases}, not as {expected}")
         ledger = self._object("bernsteinrun", LIMITS)["status"]["abandonments"]["ledger"]
@@ -140,6 +145,17 @@ class Demo:
         for attempt in tasks[LATE]["status"]["attempts"]:
             told = f"attempt {attempt['number']}: model {attempt['model']}, effort {attempt['effort']}"
             self.show(f"{told}: {attempt['resultClass']} ({attempt['reason']})")
+        self._continuation(tasks[LAZY])
+
+    def _continuation(self, task: Manifest) -> None:
+        """Show how an agent went on that had left no commit; DemoError if it wasn't told."""
+        told = task["status"].get("continuation")
+        if not told:
+            raise DemoError(f"the agent of {LAZY} was not told that it left no commit")
+        last = _last_attempt(task)
+        self.show(f"\n--- how {LAZY} got its commit")
+        self.show(f"attempt {told['attempt']}: told at {told['time']} in session {told['sessionId']}")
+        self.show(f"attempt {last['number']}: {last['resultClass']}, commit {last['headAfter'][:12]}")
 
     def _explain(self, run: str) -> None:
         """Show everything about the tasks that didn't succeed, what matters most last."""

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from e2e.demo import BEHIND, GIVEN_UP, LATE, LIMITS, MERGED, NAMESPACE, PARTS, RUN
+from e2e.demo import BEHIND, GIVEN_UP, LATE, LAZY, LIMITS, MERGED, NAMESPACE, PARTS, RUN
 from e2e.images import ROOT
 from tests.support.kube import Kube, Manifest
 from tests.support.tasks import result_classes
@@ -33,6 +33,9 @@ def test_the_demo_succeeds_and_shows_it(cluster_kube: Kube) -> None:
     assert limited[GIVEN_UP]["status"]["abandonment"]["reason"] == "insufficient_context"
     assert result_classes(limited[LATE]) == ["deadline", "success"]
     assert [one["model"] for one in limited[LATE]["status"]["attempts"]] == ["small", "large"]
+    assert result_classes(limited[LAZY]) == ["success"]
+    assert limited[LAZY]["status"]["continuation"]["attempt"] == 1
+    assert f"how {LAZY} got its commit" in demo.stdout
     assert '"reason":"insufficient_context"' in demo.stdout.replace(" ", "")
 
 

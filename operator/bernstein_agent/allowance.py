@@ -23,6 +23,9 @@ CHILD_STOP_SECONDS: Final = 3.0
 CHILD_TIMEOUT_SECONDS: Final = 5.0
 """How long a program may take to stop when its time is over."""
 
+REPORT_SECONDS: Final = 5.0
+"""How long the last report may take: by then the result is in the termination message."""
+
 FAREWELL_SECONDS: Final = 5.0
 """How long a program that gave its task up may take to end by itself."""
 
@@ -52,6 +55,11 @@ class Allowance:
     stop: StopRequest
     step_seconds: float
 
+    @property
+    def seconds(self) -> float:
+        """How long the attempt may take in all."""
+        return self.ends - self.began
+
     def work(self) -> float:
         """Return until when anything of the work may run."""
         return self.ends if self.stop.at is None else min(self.ends, self.stop.at)
@@ -69,4 +77,9 @@ class Allowance:
     def saving(self) -> Clock:
         """Return until when an exchange that begins now and saves work may go on, whatever the timeout."""
         latest = self.now() + min(self.step_seconds, SAVING_SECONDS)
+        return lambda: latest if self.stop.at is None else min(latest, self.stop.at + GRACE_SECONDS)
+
+    def reporting(self) -> Clock:
+        """Return until when the last report, which begins now, may be tried."""
+        latest = self.now() + REPORT_SECONDS
         return lambda: latest if self.stop.at is None else min(latest, self.stop.at + GRACE_SECONDS)

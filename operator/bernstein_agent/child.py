@@ -2,7 +2,7 @@
 
 Its output goes line by line to the container's log and to the adapter. Reading happens in threads of its
 own, because a program whose output nobody reads stops at a full pipe, also while it is being stopped. A
-program that gave its task up gets a moment to end by itself.
+program that gave its task up or asked something gets a moment to end by itself.
 """
 
 import subprocess
@@ -16,10 +16,11 @@ from typing import IO, Final
 from bernstein_agent.adapters.base import Adapter
 from bernstein_agent.allowance import FAREWELL_SECONDS, Allowance
 from bernstein_agent.console import Console
-from bernstein_agent.contract import Abandonment, ContractError, Reason
+from bernstein_agent.contract import ContractError, Reason
 from bernstein_agent.failure import contract_error
-from bernstein_agent.mailbox import Mailbox
+from bernstein_agent.mailbox import Letter, Mailbox, Question
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import Order
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.redaction import Redactor
 
@@ -41,28 +42,35 @@ class ChildEnd:
     """How a program ended.
 
     Attributes:
+        cause: the order that it was stopped on, or what else ended it.
         exit_code: 128 + N after signal N, as a shell has it.
-        gave_up: what it said before its end, or before its stop began, of giving its task up.
+        letter: the word that it left before its end, or before its stop began.
     """
 
-    cause: Cause
+    cause: Cause | Order
     exit_code: int
-    gave_up: Abandonment | None = None
+    letter: Letter | None = None
 
 
 @dataclass(slots=True)
 class _Patience:
-    """Until when a program may run: until its work's time is over, or its farewell's once it gave up."""
+    """Until when a program may run: its time, its farewell's once it left a word, or now on an order."""
 
     allowance: Allowance
     mailbox: Mailbox
-    gave_up_at: float | None = None
+    look: Callable[[], Order | None]
+    order: Order | None = None
+    left_word_at: float | None = None
 
     def __call__(self) -> float:
-        if self.gave_up_at is None and self.mailbox.read():
-            self.gave_up_at = self.allowance.now()
+        if self.left_word_at is None and self.mailbox.read():
+            self.left_word_at = self.allowance.now()
         work = self.allowance.work()
-        return work if self.gave_up_at is None else min(work, self.gave_up_at + FAREWELL_SECONDS)
+        if self.allowance.now() < work:
+            self.order = self.order or self.look()
+        if self.order:
+            return self.allowance.now()
+        return work if self.left_word_at is None else min(work, self.left_word_at + FAREWELL_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class Child:
         cwd: where it runs.
         env: its whole environment.
         prompt_file: what it gets on its standard input.
-        mailbox: where it may say that it gives its task up.
+        mailbox: where it may leave a word for the runner.
     """
 
     argv: tuple[str, ...]
@@ -91,28 +99,37 @@ class Child:
         adapter: Adapter,
         console: Console,
         seen: Observation,
+        look: Callable[[], Order | None],
     ) -> ChildEnd:
         """Run it to its end or to the end of its time; nothing of its process group is left afterwards.
+
+        ``look`` is called again and again, and returns the order to stop it, if there is one.
 
         Raises:
             AttemptError: there is no such program, or it can't be run.
         """
         process = self._start(supervisor)
+
+        def follow(line: str) -> None:
+            _follow(line, adapter=adapter, console=console, seen=seen)
+            supervisor.wake()
+
         pumps = [
-            _pump(process.stdout, lambda line: _follow(line, adapter=adapter, console=console, seen=seen)),
+            _pump(process.stdout, follow),
             _pump(process.stderr, lambda line: _show(line, console=console, seen=seen)),
         ]
-        ended = supervisor.wait(process, _Patience(allowance, self.mailbox))
-        gave_up = _masked(self.mailbox.read(), console.redact)
-        cause = Cause.ITSELF if ended else _why(allowance)
+        patience = _Patience(allowance, self.mailbox, look)
+        ended = supervisor.wait(process, patience)
+        letter = _masked(self.mailbox.read(), console.redact)
+        cause = Cause.ITSELF if ended else patience.order or _why(allowance)
         if ended:
             supervisor.kill(process)
         else:
-            console.note(f"stopping the agent ({'it gave up' if gave_up else cause})")
+            console.note(f"stopping the agent ({_word(letter) if letter else _told(cause)})")
             supervisor.end(process, allowance)
         for pump in pumps:
             pump.join(_DRAIN_SECONDS)
-        return ChildEnd(cause, _shell_code(process.returncode), gave_up)
+        return ChildEnd(cause, _shell_code(process.returncode), letter)
 
     def _start(self, supervisor: Supervisor) -> "subprocess.Popen[bytes]":
         try:
@@ -151,7 +168,7 @@ def _follow(line: str, *, adapter: Adapter, console: Console, seen: Observation)
         console.note(f"a report of the agent was refused: {error}")
         return
     if signal is None:
-        seen.text(console.redact(line))
+        seen.spoke(console.redact(line))
     else:
         seen.signal(signal)
 
@@ -161,9 +178,21 @@ def _show(line: str, *, console: Console, seen: Observation) -> None:
     seen.text(console.redact(line))
 
 
-def _masked(gave_up: Abandonment | None, redact: Redactor) -> Abandonment | None:
+def _masked(letter: Letter | None, redact: Redactor) -> Letter | None:
     """Mask secrets before anything is cut, as half a secret isn't recognised any more."""
-    return gave_up and replace(gave_up, detail=redact(gave_up.detail))
+    if isinstance(letter, Question):
+        return Question(redact(letter.question))
+    return letter and replace(letter, detail=redact(letter.detail))
+
+
+def _word(letter: Letter) -> str:
+    return "it asked something" if isinstance(letter, Question) else "it gave up"
+
+
+def _told(cause: Cause | Order) -> str:
+    if isinstance(cause, Order):
+        return "for its final turn" if cause.cause else cause.verdict.message
+    return str(cause)
 
 
 def _why(allowance: Allowance) -> Cause:

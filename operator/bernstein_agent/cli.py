@@ -1,8 +1,9 @@
-"""The command line: run an attempt, give its task up, copy this program, be a scripted agent, say a version.
+"""The command line: run an attempt, give its task up, ask, copy this program, be a scripted agent.
 
 ``run`` always leaves a result, also where the envelope can't be read, because a Pod that ends without a word
 makes people guess. Its exit code says the same in short: 0 success, 64 to 78 (sysexits) that no retry can
-help, 1 everything else. ``abandon`` is for the agent's program that a runner started.
+help, 1 everything else. ``abandon`` and ``ask`` are for the agent's program that a
+runner started.
 """
 
 import argparse
@@ -32,11 +33,12 @@ from bernstein_agent.contract import (
     digest_of,
     parse_envelope,
 )
+from bernstein_agent.execution import run_envelope
 from bernstein_agent.failure import EX_NOINPUT, AttemptError, Verdict, contract_error
-from bernstein_agent.mailbox import ABANDON_FILE, leave
+from bernstein_agent.mailbox import LETTER_FILE, NOTICES_FILE, Letter, Question, leave
+from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.redaction import Redactor
-from bernstein_agent.runner import Place, run_envelope
 from bernstein_agent.script import player
 from bernstein_agent.zipped import ARCHIVE_NAME, archive
 
@@ -53,15 +55,27 @@ def main(arguments: Sequence[str]) -> int:
     match options.verb:
         case "run":
             return _run(options, os.environ)
-        case "abandon":
-            return _abandon(Abandonment.told(options.reason, " ".join(options.detail)), os.environ)
+        case "abandon" | "ask" | "notices":
+            return _talk(options, os.environ)
         case "copy":
             return _copy(options.destination)
         case "script-agent":
-            return player.main(os.environ)
+            return player.main(os.environ, resumed=options.resume)
         case _:
             sys.stdout.write(f"bernstein-agent {bernstein_agent.__version__}\n")
             return 0
+
+
+def _talk(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Carry a word between an agent's program and its runner."""
+    match options.verb:
+        case "abandon":
+            given_up = Abandonment.told(options.reason, " ".join(options.detail))
+            return _leave(given_up, f"the task is given up ({given_up.reason})", environ)
+        case "ask":
+            return _ask(" ".join(options.question).strip(), environ)
+        case _:
+            return _notices(environ)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,9 +92,13 @@ def _parser() -> argparse.ArgumentParser:
     abandon = verbs.add_parser("abandon", help="give the task up, as the agent's program inside a runner")
     abandon.add_argument("reason", help=f"one of {', '.join(AbandonReason)}")
     abandon.add_argument("detail", nargs="*", help="what there is to say about it")
+    ask = verbs.add_parser("ask", help="ask a person something, as the agent's program inside a runner")
+    ask.add_argument("question", nargs="+", help="what has to be known to go on")
+    verbs.add_parser("notices", help="print what is left of the budget, as the agent's program")
     copy = verbs.add_parser("copy", help="copy this program")
     copy.add_argument("destination", type=Path, help=f"a file, or a directory to put {ARCHIVE_NAME} into")
-    verbs.add_parser("script-agent", help="do what the script in the prompt says")
+    scripted = verbs.add_parser("script-agent", help="do what the script in the prompt says")
+    scripted.add_argument("--resume", metavar="SESSION", help="go on with a session that has ended")
     verbs.add_parser("version", help="print the version")
     return parser
 
@@ -103,8 +121,15 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         git_seconds=options.git_timeout_seconds,
     )
     now = datetime.now(UTC)  # noqa: TID251 - read once; everything else is measured on the monotonic clock
-    result = run_envelope(text or "", envelope, place, supervisor=supervisor, console=console, now=now)
-    _write(result, options.termination_log, console)
+    result = run_envelope(
+        text or "",
+        envelope,
+        place,
+        supervisor=supervisor,
+        console=console,
+        now=now,
+        leave=lambda result: _write(result, options.termination_log, console),
+    )
     return Verdict(result.result_class, result.reason, result.message).exit_code
 
 
@@ -165,19 +190,37 @@ def _write(result: Result, path: Path, console: Console) -> None:
         console.note(f"the result can't be written: {error}")
 
 
-def _abandon(abandonment: Abandonment, environ: Mapping[str, str]) -> int:
+def _ask(question: str, environ: Mapping[str, str]) -> int:
+    """Tell the runner what is asked; return 2 where nothing is."""
+    if not question:
+        sys.stderr.write("bernstein-agent: a question is needed\n")
+        return _NO_RUNNER
+    return _leave(Question(question), "the question is on its way", environ)
+
+
+def _leave(word: Letter, told: str, environ: Mapping[str, str]) -> int:
     """Tell the runner; return 2 where there is none."""
-    letter = environ.get(ABANDON_FILE)
+    letter = environ.get(LETTER_FILE)
     if not letter:
-        sys.stderr.write(f"bernstein-agent: no runner to tell: {ABANDON_FILE} is not set\n")
+        sys.stderr.write(f"bernstein-agent: no runner to tell: {LETTER_FILE} is not set\n")
         return _NO_RUNNER
     try:
-        first = leave(Path(letter), abandonment)
+        first = leave(Path(letter), word)
     except OSError as error:
         sys.stderr.write(f"bernstein-agent: the runner can't be told: {error}\n")
         return _NO_RUNNER
-    word = f"the task is given up ({abandonment.reason})" if first else "the task was given up before"
-    sys.stdout.write(f"bernstein-agent: {word}; end now, or be stopped in {FAREWELL_SECONDS:g} s\n")
+    news = told if first else "a word was left before, and the first one counts"
+    sys.stdout.write(f"bernstein-agent: {news}; end now, or be stopped in {FAREWELL_SECONDS:g} s\n")
+    return 0
+
+
+def _notices(environ: Mapping[str, str]) -> int:
+    """Print what the runner has put up; return 2 where there is none."""
+    text = _read(Path(environ.get(NOTICES_FILE, "")))
+    if text is None:
+        sys.stderr.write(f"bernstein-agent: no runner to hear: {NOTICES_FILE} names no file\n")
+        return _NO_RUNNER
+    sys.stdout.write(text)
     return 0
 
 

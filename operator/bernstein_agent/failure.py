@@ -25,6 +25,7 @@ class Verdict:
         reason: one of ``Reason``, or an adapter's own.
         abandonment: why the agent gave the task up, if it did.
         retry_after_seconds: how long a provider asks to wait, if one does.
+        question: what the agent asked a person, if it did.
     """
 
     result_class: ResultClass
@@ -32,6 +33,7 @@ class Verdict:
     message: str
     abandonment: Abandonment | None = None
     retry_after_seconds: int | None = None
+    question: str | None = None
 
     @property
     def succeeded(self) -> bool:

@@ -1,7 +1,8 @@
 """What the end of an agent's program counts as, before its commits are looked at.
 
-A pure table. The order matters: giving up is the agent's own decision, whatever comes after it; a program
-that was stopped can't know why; and one that says why it failed knows better than its exit code.
+A pure table. The order matters: giving up and asking are the agent's own decisions, whatever comes after
+them; a program that was stopped can't know why; and one that says why it failed knows better than its exit
+code.
 """
 
 from typing import Final
@@ -9,7 +10,9 @@ from typing import Final
 from bernstein_agent.child import Cause, ChildEnd
 from bernstein_agent.contract import Abandonment, Reason, ResultClass
 from bernstein_agent.failure import Verdict
+from bernstein_agent.mailbox import Letter, Question
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import Order
 
 _KILLED: Final = 137
 _QUOTED: Final = 200
@@ -34,9 +37,11 @@ def judge(end: ChildEnd, seen: Observation, *, out_of_memory: bool, seconds: flo
 
     ``seconds`` is the time that the attempt had.
     """
-    if end.gave_up:
-        return _abandoned(end.gave_up)
+    if end.letter:
+        return _own_word(end.letter)
     match end.cause:
+        case Order(verdict):
+            return verdict
         case Cause.STOP:
             return TERMINATED
         case Cause.TIMEOUT:
@@ -59,7 +64,20 @@ def _by_itself(code: int, seen: Observation, *, out_of_memory: bool) -> Verdict:
     return Verdict(ResultClass.AGENT, Reason.NON_ZERO_EXIT, f"the agent exited with code {code}{told}")
 
 
+def _own_word(letter: Letter) -> Verdict:
+    match letter:
+        case Question(question):
+            text = f"it asks: {_head(question)}"
+            return Verdict(ResultClass.ASKED, Reason.ASKED, text, question=question)
+        case Abandonment():
+            return _abandoned(letter)
+
+
 def _abandoned(why: Abandonment) -> Verdict:
-    head = next(iter(why.detail.splitlines()), "")[:_QUOTED]
+    head = _head(why.detail)
     text = f"{why.reason}: {head}" if head else str(why.reason)
     return Verdict(ResultClass.ABANDONED, Reason.ABANDONED, text, abandonment=why)
+
+
+def _head(text: str) -> str:
+    return next(iter(text.splitlines()), "")[:_QUOTED]

@@ -99,6 +99,10 @@ class Supervisor:
         with contextlib.suppress(queue.Empty):
             self._happened.get(timeout=seconds)
 
+    def wake(self) -> None:
+        """End a pause, since something happened that whoever waits should look at."""
+        self._happened.put(None)
+
     def sleep(self, seconds: float) -> None:
         """Wait ``seconds``, or until a stop is asked for."""
         end = self.now() + seconds

@@ -5,16 +5,20 @@ push them or save what there is. Each can fail in its own way; here is the one p
 result.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bernstein_agent.adapters import adapter_for
-from bernstein_agent.adapters.base import Job
 from bernstein_agent.allowance import Allowance
-from bernstein_agent.child import Child, ChildEnd
+from bernstein_agent.child import ChildEnd
+from bernstein_agent.completion import (
+    ANNOUNCEMENT_SECONDS,
+    Completion,
+    Reporter,
+    completion,
+    nudge,
+    without_commit,
+)
 from bernstein_agent.console import Console
 from bernstein_agent.contract import (
     Envelope,
@@ -23,64 +27,32 @@ from bernstein_agent.contract import (
     Result,
     ResultClass,
     ResultSubject,
-    digest_of,
 )
-from bernstein_agent.environment import child_environment
 from bernstein_agent.failure import AttemptError, StepTimeoutError, Verdict, transient_error
 from bernstein_agent.git import Git, GitError, explain
-from bernstein_agent.judgement import TERMINATED, deadline_verdict, judge
-from bernstein_agent.mailbox import Mailbox
-from bernstein_agent.memory import oom_kills
+from bernstein_agent.judgement import TERMINATED, deadline_verdict
 from bernstein_agent.observation import Observation
+from bernstein_agent.orders import settled
+from bernstein_agent.place import Place
 from bernstein_agent.processes import Supervisor
 from bernstein_agent.prompt import compile_prompt
 from bernstein_agent.publish import leftovers, own_head, push, rescue
+from bernstein_agent.turns import Turn, Turns
+from bernstein_agent.watch import Watch
 from bernstein_agent.workspace import Start, prepare, write_identity
 from bernstein_agent.zipped import own_command
 
 _RESCUE_MESSAGE: Final = "Unfinished work of {task}, attempt {attempt}\n\n{message}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an attempt happens.
-
-    Attributes:
-        workspace: holds the clone, the prompt and whatever else the runner writes.
-        home: the agent's home directory.
-        environ: the container's environment.
-        git_seconds: the longest that one exchange with the git server may take.
-    """
-
-    workspace: Path
-    home: Path
-    environ: Mapping[str, str]
-    git_seconds: float
-
-    @property
-    def clone(self) -> Path:
-        """The directory that the agent runs in."""
-        return self.workspace / "repo"
-
-    @property
-    def prompt_file(self) -> Path:
-        """Outside of the clone, so that no agent commits it."""
-        return self.workspace / "prompt.md"
-
-    @property
-    def mailbox(self) -> Mailbox:
-        """Where the agent's program may say that it gives its task up."""
-        return Mailbox(self.workspace / ".runner")
-
-
 @dataclass(slots=True)
 class _Progress:
     """What there is to tell about an attempt so far."""
 
-    seen: Observation = field(default_factory=Observation)
     start: Start | None = None
     end: ChildEnd | None = None
     head: str | None = None
+    continued: str | None = None
     branch: str | None = None
     rescue_branch: str | None = None
 
@@ -96,13 +68,24 @@ class Attempt:
         supervisor: Supervisor,
         allowance: Allowance,
         console: Console,
+        seen: Observation,
+        watch: Watch,
+        reporter: Reporter | None,
     ) -> None:
+        """Take over an envelope and its place.
+
+        ``seen`` gets what its program is seen to do, and ``watch`` keeps its limits. Without a ``reporter``
+        nobody hears of it before its end, and no agent is told to continue.
+        """
         self._payload = envelope.payload
         self._envelope = envelope
         self._place = place
         self._supervisor = supervisor
         self._allowance = allowance
         self._console = console
+        self._seen = seen
+        self._watch = watch
+        self._reporter = reporter
         self._progress = _Progress()
         self._git = Git(
             supervisor,
@@ -114,7 +97,9 @@ class Attempt:
 
     def run(self, *, digest: str) -> Result:
         """Do the work and return its result; whatever goes wrong is in there."""
-        verdict = self._verdict()
+        verdict = settled(
+            self._verdict(), budget=self._watch.budget, tally=self._seen.tally, final=self._watch.final
+        )
         if not verdict.succeeded and self._payload.repository and self._progress.end:
             verdict = self._rescued(verdict, self._payload.repository)
         self._console.note(f"{verdict.result_class} ({verdict.reason}): {verdict.message}")
@@ -135,34 +120,69 @@ class Attempt:
 
     def _work(self) -> Verdict:
         if self._allowance.now() >= self._allowance.ends:
-            return deadline_verdict(self._seconds)
-        adapter = adapter_for(self._payload.adapter)
-        argv = adapter.launch(Job(self._payload, self._place.prompt_file))
+            return deadline_verdict(self._allowance.seconds)
+        turns = self._turns()
         self._prepare()
-        child = Child(
-            argv, self._place.clone, self._environment(), self._place.prompt_file, self._place.mailbox
-        )
-        self._console.note("starting the agent")
-        kills = oom_kills()
-        self._progress.end = child.run(
-            self._supervisor,
-            self._allowance,
-            adapter=adapter,
-            console=self._console,
-            seen=self._progress.seen,
-        )
-        verdict = judge(
-            self._progress.end,
-            self._progress.seen,
-            out_of_memory=oom_kills() > kills,
-            seconds=self._seconds,
-        )
-        repository, start = self._payload.repository, self._progress.start
-        return self._published(repository, start) if verdict.succeeded and repository and start else verdict
+        turn = self._ended(turns.first(compile_prompt(self._payload)))
+        if self._is_to_continue(turn, turns):
+            turn = self._ended(turns.next(nudge(self._payload.title)))
+        return self._judged(turn)
 
-    @property
-    def _seconds(self) -> float:
-        return self._allowance.ends - self._allowance.began
+    def _turns(self) -> Turns:
+        return Turns(
+            self._payload,
+            self._place,
+            adapter=adapter_for(self._payload),
+            supervisor=self._supervisor,
+            allowance=self._allowance,
+            console=self._console,
+            seen=self._seen,
+            watch=self._watch,
+        )
+
+    def _ended(self, turn: Turn) -> Turn:
+        self._progress.end = turn.end
+        return turn
+
+    def _is_to_continue(self, turn: Turn, turns: Turns) -> bool:
+        """Return whether an agent that left no commit is to be told so, once that is on record."""
+        if self._progress.start is None or self._payload.commit_optional:
+            return False
+        found = completion(
+            exited_well=turn.verdict.succeeded,
+            head=self._own_head(self._progress.start) if turn.verdict.succeeded else None,
+            can_go_on=turns.can_go_on,
+            may_continue=self._payload.may_continue,
+        )
+        self._console.note(f"the check of the agent's commits found: {found}")
+        return found is Completion.CONTINUE and self._announced(self._console.redact(turns.session))
+
+    def _own_head(self, start: Start) -> str | None:
+        try:
+            return own_head(self._git, start, self._allowance.saving())
+        except GitError:
+            return None
+
+    def _announced(self, session: str) -> bool:
+        """Have the continuation put on record first, so that a task's second one is refused."""
+        latest = self._allowance.now() + ANNOUNCEMENT_SECONDS
+
+        def until() -> float:
+            return min(latest, self._allowance.work())
+
+        if self._reporter is None or not self._reporter.announce(session, until=until):
+            self._console.note("the agent isn't told of it: the operator has not put that on record")
+            return False
+        self._progress.continued = session
+        return True
+
+    def _judged(self, turn: Turn) -> Verdict:
+        repository, start = self._payload.repository, self._progress.start
+        if not (turn.verdict.succeeded and repository and start):
+            return turn.verdict
+        if self._payload.commit_optional and not self._own_head(start):
+            return turn.verdict
+        return self._published(repository, start)
 
     def _prepare(self) -> None:
         place, payload = self._place, self._payload
@@ -175,28 +195,18 @@ class Attempt:
             )
             self._console.note(f"starting from {self._progress.start.head}")
         place.mailbox.open(own_command())
-        place.prompt_file.write_text(compile_prompt(payload), encoding="utf-8")
-
-    def _environment(self) -> dict[str, str]:
-        place = self._place
-        return child_environment(
-            place.environ,
-            payload=self._payload,
-            home=place.home,
-            prompt_file=place.prompt_file,
-            mailbox=place.mailbox,
-        )
 
     def _published(self, repository: Repository, start: Start) -> Verdict:
         until = self._allowance.saving()
         try:
             head = own_head(self._git, start, until)
+            left = 0 if head else leftovers(self._git, until)
         except GitError as error:
             text = f"HEAD of the clone can't be read: {error.said}"
             return Verdict(ResultClass.AGENT, Reason.HEAD_UNKNOWN, text)
         if not head:
-            text = "the agent ended well and left no commit"
-            return Verdict(ResultClass.BUSINESS, Reason.NO_COMMIT, text)
+            prose, allowed = self._seen.prose, self._payload.allow_no_change
+            return without_commit(left=left, prose=prose, allow_no_change=allowed)
         self._progress.head = head
         self._console.note(f"pushing {head} to {repository.branch}")
         push(
@@ -246,7 +256,7 @@ class Attempt:
 
     def _out_of_time(self, program: str) -> Verdict:
         if self._allowance.now() >= self._allowance.ends:
-            return deadline_verdict(self._seconds)
+            return deadline_verdict(self._allowance.seconds)
         if self._allowance.stop.at is not None:
             return TERMINATED
         text = f"{program} gave no answer within {self._place.git_seconds:g} s"
@@ -254,6 +264,7 @@ class Attempt:
 
     def _result(self, verdict: Verdict, *, digest: str) -> Result:
         progress, redact = self._progress, self._console.redact
+        tally, final = self._seen.tally, self._watch.final
         base = progress.start.base if progress.start else None
         return Result(
             subject=ResultSubject(id=self._envelope.subject.id, attempt=self._payload.attempt),
@@ -264,32 +275,18 @@ class Attempt:
             head_after=progress.head or base,
             branch=progress.branch,
             rescue_branch=progress.rescue_branch,
-            usage=progress.seen.usage,
-            summary=redact(progress.seen.summary),
+            usage=tally.usage,
+            steps=tally.steps,
+            tool_calls=tally.tool_calls,
+            finish_percent=final.percent if final else None,
+            summary=redact(self._seen.summary),
             message=redact(verdict.message),
             abandonment=verdict.abandonment,
             retry_after_seconds=verdict.retry_after_seconds,
+            continued=progress.continued,
+            question=verdict.question,
             digest=digest,
         )
-
-
-def run_envelope(
-    text: str, envelope: Envelope, place: Place, *, supervisor: Supervisor, console: Console, now: datetime
-) -> Result:
-    """Carry out an envelope, beginning at ``now``; ``text`` is its document, to which the result is bound."""
-    began = supervisor.now()
-    seconds = float(envelope.payload.timeout_seconds)
-    if envelope.deadline:
-        seconds = min(seconds, (envelope.deadline - now).total_seconds())
-    allowance = Allowance(
-        now=supervisor.now,
-        began=began,
-        ends=began + seconds,
-        stop=supervisor.stop,
-        step_seconds=place.git_seconds,
-    )
-    attempt = Attempt(envelope, place, supervisor=supervisor, allowance=allowance, console=console)
-    return attempt.run(digest=digest_of(text))
 
 
 def _with(verdict: Verdict, addition: str) -> Verdict:

@@ -92,6 +92,7 @@ class Operator:
             settings.agent_image,
             self._ledger,
             report_url=settings.report_url,
+            task_budgets=settings.anthropic_task_budgets,
         )
         self._sync = Sync(self._api, self.world, namespaces=settings.namespaces)
         self._controller = Controller(

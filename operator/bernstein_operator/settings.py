@@ -22,6 +22,9 @@ _MAX_PORT: Final = 65_535
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _FORMATS: Final = ("json", "text")
 _SWITCHES: Final = MappingProxyType({"true": True, "false": False})
+_CHOICES: Final = MappingProxyType(
+    {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
+)
 _Value = TypeVar("_Value")
 
 
@@ -37,6 +40,7 @@ class Settings:
         report_url: where agents' Pods reach report_port of the leader; without it agents report nothing.
         report_port: port that agents report their spend to; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
+        anthropic_task_budgets: whether agents opt in to Anthropic's beta of task budgets.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
         lease_namespace: namespace of the Lease; without it the Pod's own (POD_NAMESPACE), else default.
         lease_name: name of the Lease; operators on the same namespaces need the same one.
@@ -54,6 +58,7 @@ class Settings:
     report_url: str = ""
     report_port: int = DEFAULT_REPORT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
+    anthropic_task_budgets: bool = False
     leader_elect: bool = True
     lease_namespace: str = ""
     lease_name: str = DEFAULT_LEASE_NAME
@@ -81,6 +86,7 @@ def from_environment(
         report_url=read("BERNSTEIN_REPORT_URL", _url, ""),
         report_port=read("BERNSTEIN_REPORT_PORT", _port, DEFAULT_REPORT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
+        anthropic_task_budgets=read("BERNSTEIN_ANTHROPIC_TASK_BUDGETS", _choice, default=False),
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
         if leader_elect is None
         else leader_elect,
@@ -101,6 +107,13 @@ def switch(text: str) -> bool:
     if text.lower() not in _SWITCHES:
         raise ValueError(f"one of {', '.join(_SWITCHES)} is expected")
     return _SWITCHES[text.lower()]
+
+
+def _choice(text: str) -> bool:
+    """Return what one of the published words for yes and no says."""
+    if text.lower() not in _CHOICES:
+        raise ValueError(f"one of {', '.join(_CHOICES)} is expected")
+    return _CHOICES[text.lower()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,6 +295,11 @@ def test_values_reach_the_operators_settings(render: Render) -> None:
     assert settings.namespaces == ("a", "b")
     assert (settings.log_level, settings.log_json) == ("DEBUG", False)
     assert settings.agent_image == "bernstein-agent:0.1.0"
+    assert settings.anthropic_task_budgets is False
+
+
+def test_the_providers_countdown_is_switched_on_by_a_value(render: Render) -> None:
+    assert from_environment(environment(render("anthropicTaskBudgets=true"))).anthropic_task_budgets is True
 
 
 @pytest.mark.parametrize(
@@ -349,6 +354,7 @@ def test_the_profile_is_a_hook_only_until_its_kind_is_known() -> None:
         pytest.param("maxAgent=3", "maxAgent", id="a typo at the top"),
         pytest.param("maxAgents=-1", "maxAgents", id="a negative ceiling"),
         pytest.param("maxAgents=many", "maxAgents", id="a word for a number"),
+        pytest.param("anthropicTaskBudgets=maybe", "anthropicTaskBudgets", id="a word for a switch"),
         pytest.param("image.digest=latest", "digest", id="a tag for a digest"),
         pytest.param("replicas=-1", "replicas", id="a negative number of replicas"),
         pytest.param("podDisruptionBudget.minAvailable=half", "minAvailable", id="a word for a share"),

@@ -6,10 +6,11 @@ import tomllib
 import pytest
 import yaml
 
+from bernstein_agent.script.directives import Commit, Lazy
 from bernstein_agent.script.parser import parse_script
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BernsteinRunSpec
-from e2e.demo import BEHIND, EXAMPLE_IMAGE, EXAMPLES, GIVEN_UP, LATE, LIMITS, MERGED, PARTS, RUN
+from e2e.demo import BEHIND, EXAMPLE_IMAGE, EXAMPLES, GIVEN_UP, LATE, LAZY, LIMITS, MERGED, PARTS, RUN
 from e2e.images import ROOT
 from tests.chart.conftest import CHART
 
@@ -40,10 +41,13 @@ def test_every_prompt_can_be_played(example: str) -> None:
 def test_the_limits_are_met_by_the_tasks_that_the_demo_looks_at() -> None:
     profile, run = load(LIMITS)
     tasks = {task.name: task for task in run.tasks}
-    assert set(tasks) == {GIVEN_UP, *BEHIND, LATE}
+    assert set(tasks) == {GIVEN_UP, *BEHIND, LATE, LAZY}
     assert tasks[BEHIND[0]].depends_on == (GIVEN_UP,)
     assert tasks[BEHIND[1]].depends_on == (BEHIND[0],)
     assert f"when model!={profile.models[-1].name}: hang" in tasks[LATE].prompt
+    turns = [step.directive for step in parse_script(tasks[LAZY].prompt)]
+    assert [isinstance(one, Commit) for one in turns[turns.index(Lazy()) :]].count(True) == 1
+    assert not any(isinstance(one, Commit) for one in turns[: turns.index(Lazy())])
 
 
 def test_the_merged_task_checks_that_both_parts_are_there(run: BernsteinRunSpec) -> None:

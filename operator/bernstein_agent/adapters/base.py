@@ -6,10 +6,13 @@ adapter says and gets back a few kinds of signals.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from bernstein_agent.contract import Payload, Usage
 from bernstein_agent.failure import Verdict
+
+MAX_SESSION_BYTES: Final = 256
+"""What a report holds of a session's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,29 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the program has spent in this attempt so far, in all."""
+    """What the program has spent since it was started, in all; an earlier turn's program left out."""
 
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What the program has done since it was started, in all.
+
+    Attributes:
+        steps: turns of the model.
+        tool_calls: calls of tools.
+    """
+
+    steps: int = 0
+    tool_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The name under which the program keeps its conversation."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +64,16 @@ class Said:
     text: str
 
 
-Signal: TypeAlias = Spent | Failed | Said
+Signal: TypeAlias = Spent | Worked | Session | Failed | Said
+
+
+def session(name: object) -> Session | None:
+    """Return the session of that name, None where no session can have it.
+
+    It ends up among the arguments of a program and in reports, so it is one short line.
+    """
+    fits = isinstance(name, str) and name.isprintable() and 0 < len(name.encode()) <= MAX_SESSION_BYTES
+    return Session(str(name)) if fits else None
 
 
 class Adapter(Protocol):
@@ -52,6 +84,12 @@ class Adapter(Protocol):
 
         Raises:
             AttemptError: the job can't be done by this kind of program.
+        """
+
+    def resume(self, job: Job, session: str | None) -> tuple[str, ...] | None:
+        """Return program and arguments that go on with a session, None where this kind of program can't.
+
+        ``session`` is the name that the program told, None where it told none.
         """
 
     def read(self, line: str) -> Signal | None:

@@ -5,11 +5,15 @@ a program of its own, started like any other, that reports in JSON lines like a 
 """
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
 
-from bernstein_agent.adapters.base import Failed, Job, Said, Signal, Spent
+from bernstein_agent.adapters.base import Failed, Job, Said, Signal, Spent, Worked, session
 from bernstein_agent.contract import Reason, ResultClass, parse_usage
 from bernstein_agent.contract.reader import Reader
-from bernstein_agent.contract.result import REASON_PATTERN, retry_after
+from bernstein_agent.contract.result import REASON_PATTERN, counted, retry_after
 from bernstein_agent.failure import Verdict, contract_error
 from bernstein_agent.script import lines
 from bernstein_agent.script.directives import FAILURES
@@ -28,6 +32,10 @@ class ScriptAdapter:
             raise contract_error(Reason.INVALID_SCRIPT, str(error)) from None
         return (*own_command(), "script-agent")
 
+    def resume(self, job: Job, session: str | None) -> tuple[str, ...] | None:  # noqa: ARG002
+        """Return the command that goes on with the script of a session."""
+        return (*own_command(), "script-agent", "--resume", session) if session else None
+
     def read(self, line: str) -> Signal | None:
         """Return the signal in a JSON line."""
         if not line.startswith('{"type":'):
@@ -40,17 +48,23 @@ class ScriptAdapter:
 
 
 def _signal(fields: dict[str, object]) -> Signal | None:
-    match fields:
-        case {"type": lines.USAGE, **rest}:
-            return Spent(parse_usage(rest))
-        case {"type": lines.SUMMARY, "text": str(text)}:
-            return Said(text)
-        case {"type": lines.RATE_LIMIT}:
-            return Failed(_limited(Reader(fields)))
-        case {"type": lines.FAILURE}:
-            return Failed(_failure(Reader(fields)))
-        case _:
-            return None
+    kind = fields.get("type")
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    return read(fields) if read else None
+
+
+def _said(fields: dict[str, object]) -> Said | None:
+    text = fields.get("text")
+    return Said(text) if isinstance(text, str) else None
+
+
+def _spent(fields: dict[str, object]) -> Spent:
+    usage = parse_usage(fields)
+    return Spent(usage if "costUsd" in fields else replace(usage, cost_unknown=True))
+
+
+def _worked(report: Reader) -> Worked:
+    return Worked(steps=counted(report, "steps"), tool_calls=counted(report, "toolCalls"))
 
 
 def _limited(report: Reader) -> Verdict:
@@ -70,3 +84,15 @@ def _failure(report: Reader) -> Verdict:
 
 def _wait(report: Reader) -> int | None:
     return report.optional("retryAfterSeconds", lambda name: retry_after(report, name))
+
+
+_READERS: Final[Mapping[str, Callable[[dict[str, object]], Signal | None]]] = MappingProxyType(
+    {
+        lines.USAGE: _spent,
+        lines.WORK: lambda fields: _worked(Reader(fields)),
+        lines.SESSION: lambda fields: session(fields.get("id")),
+        lines.SUMMARY: _said,
+        lines.RATE_LIMIT: lambda fields: Failed(_limited(Reader(fields))),
+        lines.FAILURE: lambda fields: Failed(_failure(Reader(fields))),
+    }
+)

@@ -183,6 +183,7 @@ class Payload:
         effort: how hard it should try; None likewise.
         prices: of the model; None where nobody knows.
         allow_no_change: whether it may succeed without a commit if it says why none was needed.
+        commit_optional: whether nothing of its work is to be kept, so that nobody misses a commit.
         may_continue: whether its agent may be told once that it left no commit.
         reporting: None where nobody listens.
         exchange: the last question and its answer; None where nothing was asked.
@@ -206,6 +207,7 @@ class Payload:
     previous_attempt: PreviousAttempt | None = None
     prices: Prices | None = None
     allow_no_change: bool = False
+    commit_optional: bool = False
     may_continue: bool = False
     reporting: Reporting | None = None
     exchange: Exchange | None = None

@@ -131,6 +131,7 @@ def _payload(reader: Reader) -> Payload:
         previous_attempt=previous,
         prices=reader.optional("prices", lambda name: _prices(reader.child(name))),
         allow_no_change=reader.flag("allowNoChange"),
+        commit_optional=reader.flag("commitOptional"),
         may_continue=reader.flag("mayContinue"),
         reporting=reader.optional("reporting", lambda name: _reporting(reader.child(name))),
         exchange=reader.optional("exchange", lambda name: _exchange(reader.child(name))),

@@ -81,7 +81,36 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
-    """End well at once, without doing the rest."""
+    """End well at once; whoever goes on with the session gets the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Say in prose why nothing had to be done, and end well."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask a person something and end well."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Report further turns of a model."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Report calls of a tool."""
+
+    tool: str
+    times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +123,16 @@ class Abandon:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Report tokens and dollars, all at once or evenly over some seconds."""
+    """Report tokens and dollars, all at once or evenly over some seconds.
+
+    Attributes:
+        cost_micros: None for tokens whose cost isn't told, from here on.
+    """
 
     input_tokens: int
     output_tokens: int
     cached_tokens: int
-    cost_micros: int
+    cost_micros: int | None
     seconds: float
 
 
@@ -117,6 +150,7 @@ class Eat:
     mebibytes: int
 
 
-Directive: TypeAlias = (
-    Write | Commit | Expect | Print | Say | Sleep | Hang | Fail | Lazy | Abandon | Spend | RateLimit | Eat
-)
+End: TypeAlias = Lazy | Explain | Ask | Fail | Abandon | RateLimit
+"""What the program ends with."""
+
+Directive: TypeAlias = Write | Commit | Expect | Print | Say | Sleep | Hang | Spend | Steps | Call | Eat | End

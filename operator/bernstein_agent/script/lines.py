@@ -7,6 +7,8 @@ USAGE: Final = "usage"
 FAILURE: Final = "failure"
 RATE_LIMIT: Final = "rate_limit"
 SUMMARY: Final = "summary"
+SESSION: Final = "session"
+WORK: Final = "work"
 
 
 def report(kind: str, **fields: str | int | None) -> str:

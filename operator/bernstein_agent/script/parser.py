@@ -22,10 +22,13 @@ from bernstein_agent.contract.result import REASON_PATTERN
 from bernstein_agent.script.directives import (
     FAILURES,
     Abandon,
+    Ask,
+    Call,
     Commit,
     Directive,
     Eat,
     Expect,
+    Explain,
     Fail,
     Hang,
     Lazy,
@@ -34,6 +37,7 @@ from bernstein_agent.script.directives import (
     Say,
     Sleep,
     Spend,
+    Steps,
     Told,
     Write,
 )
@@ -42,11 +46,14 @@ from bernstein_agent.script.guards import Circumstances, Condition, parse_attemp
 _BLOCK: Final = re.compile(r"^```script[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _LIMITED: Final = re.compile(r"on attempts? (?P<attempts>[0-9,+-]+): *(?P<rest>.+)")
 _CONDITIONAL: Final = re.compile(r"when +(?P<conditions>\S*[^\s:]( +\S*[^\s:])*): +(?P<rest>.+)")
+_CALLED: Final = re.compile(r"(?P<tool>\S+)( +(?P<times>[1-9][0-9]{0,4}) +times)?")
 _GIVEN_UP: Final = re.compile(r"(?P<reason>[^\s:]+)(\s*:)?\s*(?P<detail>.*)")
 _MAX_EXIT_CODE: Final = 255
 _MAX_WAIT: Final = 86_400
 _MAX_MEBIBYTES: Final = 1_048_576
 _MAX_TOKENS: Final = 2**53
+_UNTOLD: Final = "unknown"
+_MAX_COUNT: Final = 100_000
 
 
 class ScriptError(ValueError):
@@ -150,6 +157,13 @@ def _lazy(rest: str) -> Lazy:
     return Lazy()
 
 
+def _call(rest: str) -> Call:
+    found = _CALLED.fullmatch(rest)
+    if not found:
+        raise ValueError("write the tool's name, and maybe how often it is called: call Bash 3 times")
+    return Call(found["tool"], int(found["times"] or 1))
+
+
 def _abandon(rest: str) -> Abandon:
     found = _GIVEN_UP.fullmatch(rest)
     if not found:
@@ -166,7 +180,7 @@ def _spend(rest: str) -> Spend:
         input_tokens=_whole(pairs.get("input", "0"), _MAX_TOKENS),
         output_tokens=_whole(pairs.get("output", "0"), _MAX_TOKENS),
         cached_tokens=_whole(pairs.get("cached", "0"), _MAX_TOKENS),
-        cost_micros=parse_dollars(pairs.get("usd", "0")),
+        cost_micros=None if pairs.get("usd") == _UNTOLD else parse_dollars(pairs.get("usd", "0")),
         seconds=_wait(pairs.get("over", "0")),
     )
 
@@ -240,8 +254,12 @@ _VERBS: Final[Mapping[str, Callable[[str], Directive]]] = MappingProxyType(
         "hang": _hang,
         "fail": _fail,
         "lazy": _lazy,
+        "explain": lambda rest: Explain(_some(rest)),
+        "ask": lambda rest: Ask(_some(rest)),
         "abandon": _abandon,
         "spend": _spend,
+        "steps": lambda rest: Steps(_whole(rest, _MAX_COUNT)),
+        "call": _call,
         "rate-limit": lambda rest: RateLimit(_whole(rest, MAX_RETRY_AFTER_SECONDS) if rest else None),
         "eat": lambda rest: Eat(_whole(rest, _MAX_MEBIBYTES)),
     }

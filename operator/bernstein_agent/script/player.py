@@ -1,6 +1,7 @@
 """The scripted agent itself: a program that reads its prompt and does what the script in it says.
 
 It is started by the runner as any agent is, knows nothing of the runner, and reports on its standard output.
+Like real ones it can be started again to go on with a session.
 """
 
 import contextlib
@@ -17,10 +18,14 @@ from bernstein_agent.environment import ATTEMPT, EFFORT, MODEL, PROMPT_FILE
 from bernstein_agent.mailbox import PROGRAM
 from bernstein_agent.script.directives import (
     Abandon,
+    Ask,
+    Call,
     Commit,
     Directive,
     Eat,
+    End,
     Expect,
+    Explain,
     Fail,
     Hang,
     Lazy,
@@ -29,12 +34,14 @@ from bernstein_agent.script.directives import (
     Say,
     Sleep,
     Spend,
+    Steps,
     Told,
     Write,
 )
 from bernstein_agent.script.guards import Circumstances
-from bernstein_agent.script.lines import FAILURE, RATE_LIMIT, SUMMARY, USAGE, report
-from bernstein_agent.script.parser import ScriptError, parse_script
+from bernstein_agent.script.lines import FAILURE, RATE_LIMIT, SESSION, SUMMARY, USAGE, WORK, report
+from bernstein_agent.script.parser import parse_script
+from bernstein_agent.script.session import Session
 
 _MEBIBYTE: Final = 1024 * 1024
 _REPORTS_PER_SECOND: Final = 2
@@ -50,7 +57,14 @@ class Player:
         self._out = out
         self._sleep = sleep
         self._usage = Usage()
+        self._steps = 1
+        self._calls = 0
         self._eaten: list[bytes] = []
+
+    def open(self, session: str) -> None:
+        """Tell the name under which this can be gone on with, and that nothing is spent yet."""
+        self._emit(report(SESSION, id=session))
+        self._report_usage()
 
     def play(self, directive: Directive) -> int | None:
         """Do what a directive says; return the exit code if the program ends with it."""
@@ -65,12 +79,14 @@ class Player:
                 self._sleep(seconds)
             case Spend():
                 self._spend(directive)
+            case Steps() | Call():
+                self._work(directive)
             case Eat(mebibytes):
                 # Written, not only reserved: memory that nobody touched isn't there.
                 self._eaten.extend(b"x" * _MEBIBYTE for _ in range(mebibytes))
             case Hang(stubborn):
                 self._hang(stubborn=stubborn)
-            case Lazy() | Fail() | Abandon() | RateLimit():
+            case Lazy() | Explain() | Ask() | Fail() | Abandon() | RateLimit():
                 return self._end(directive)
         return None
 
@@ -87,10 +103,15 @@ class Player:
                 return self._expect(path, text)
         return None
 
-    def _end(self, directive: Lazy | Fail | Abandon | RateLimit) -> int:
+    def _end(self, directive: End) -> int:
         match directive:
             case Lazy():
                 return 0
+            case Explain(text):
+                self._emit(text)
+                return 0
+            case Ask(question):
+                return self._run(PROGRAM, "ask", question) or 0
             case Fail(code, told):
                 if told:
                     self._emit(_failure(told))
@@ -119,6 +140,14 @@ class Player:
             self._usage = _grown(before, spend, part, parts)
             self._report_usage()
 
+    def _work(self, directive: Steps | Call) -> None:
+        match directive:
+            case Steps(count):
+                self._steps += count
+            case Call(_, times):
+                self._calls += times
+        self._emit(report(WORK, steps=self._steps, toolCalls=self._calls))
+
     def _report_usage(self) -> None:
         usage = self._usage
         self._emit(
@@ -127,7 +156,7 @@ class Player:
                 inputTokens=usage.input_tokens,
                 outputTokens=usage.output_tokens,
                 cachedTokens=usage.cached_tokens,
-                costUsd=dollars_text(usage.cost_micros),
+                costUsd=None if usage.cost_unknown else dollars_text(usage.cost_micros),
             )
         )
 
@@ -164,15 +193,20 @@ def _grown(before: Usage, spend: Spend, part: int, parts: int) -> Usage:
         input_tokens=before.input_tokens + spend.input_tokens * part // parts,
         output_tokens=before.output_tokens + spend.output_tokens * part // parts,
         cached_tokens=before.cached_tokens + spend.cached_tokens * part // parts,
-        cost_micros=before.cost_micros + spend.cost_micros * part // parts,
+        cost_micros=before.cost_micros + (spend.cost_micros or 0) * part // parts,
+        cost_unknown=before.cost_unknown or spend.cost_micros is None,
     )
 
 
-def main(environ: Mapping[str, str]) -> int:
-    """Play the script of the prompt that the environment names; return the exit code."""
+def main(environ: Mapping[str, str], *, resumed: str | None) -> int:
+    """Play the script of the prompt that the environment names, or the rest of a session's.
+
+    Returns the exit code.
+    """
     try:
-        steps = parse_script(Path(environ[PROMPT_FILE]).read_text(encoding="utf-8"))
-    except (KeyError, OSError, ScriptError) as error:
+        session, first = _session(environ, resumed)
+        steps = parse_script(session.prompt)
+    except (KeyError, OSError, ValueError) as error:
         sys.stderr.write(f"script-agent: no script to play: {error}\n")
         return _NO_SCRIPT
     here = Circumstances(
@@ -182,8 +216,18 @@ def main(environ: Mapping[str, str]) -> int:
     )
     player = Player(Path.cwd(), sys.stdout)
     with contextlib.suppress(BrokenPipeError):
-        for step in steps:
+        player.open(session.name)
+        for index, step in enumerate(steps[first:], start=first + 1):
+            session.note(index)
             code = player.play(step.directive) if step.acts_in(here) else None
             if code is not None:
                 return code
     return 0
+
+
+def _session(environ: Mapping[str, str], resumed: str | None) -> tuple[Session, int]:
+    prompt_file = Path(environ[PROMPT_FILE])
+    home = Path(environ["HOME"])
+    if resumed:
+        return Session.found(home, resumed)
+    return Session.begun(home, prompt_file.read_text(encoding="utf-8")), 0

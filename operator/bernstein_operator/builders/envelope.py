@@ -9,10 +9,11 @@ from typing import Final
 
 from bernstein_agent import contract
 from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.choices import Effects
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import CONTROLLER, branch_part
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.api.profile import AgentProfileSpec
+from bernstein_operator.api.profile import AgentProfileSpec, Command
 from bernstein_operator.api.run import BranchBase, Repository
 from bernstein_operator.api.task_status import Attempt
 from bernstein_operator.builders.pod import TOKEN_DIRECTORY, TOKEN_FILE
@@ -86,14 +87,23 @@ def _payload(
         repository=_repository(repository, task, effective) if repository else None,
         dependencies=_dependencies(task, repository) if repository else (),
         adapter=profile.adapter,
-        command=contract.Command(args=profile.command.args if profile.command else ()),
+        command=_command(profile.command),
         model=attempt.model,
         effort=contract.Effort(attempt.effort) if attempt.effort else None,
         git=contract.GitIdentity(author_name=profile.git.author_name, author_email=profile.git.author_email),
         previous_attempt=_previous(task),
         reporting=_reporting(report_url),
         allow_no_change=effective.allow_no_change,
+        commit_optional=effective.effects is Effects.NONE,
         may_continue=bool(report_url) and may_continue(task.status, effective, run),
+    )
+
+
+def _command(command: Command | None) -> contract.Command:
+    if command is None:
+        return contract.Command()
+    return contract.Command(
+        args=command.args, resume_args=command.resume_args, session_id_path=command.session_id_path
     )
 
 

@@ -63,6 +63,7 @@ _OWN_ENV: Final[list[dict[str, Any]]] = [
     {"name": "TMPDIR", "value": "/tmp"},  # noqa: S108 - a volume of the Pod's own
     {"name": "BERNSTEIN_POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
 ]
+_TASK_BUDGETS: Final = {"name": "BERNSTEIN_ANTHROPIC_TASK_BUDGETS", "value": "true"}
 _CONFINED: Final = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
@@ -83,6 +84,7 @@ class PodPlan:
         envelope: the JSON that the runner reads.
         agent_image: the operator's own image of the runner, also the agent's where the profile names none.
         reports: whether the agent reports to the operator, for which it needs a token.
+        task_budgets: whether the agent's program opts in to Anthropic's beta of task budgets.
     """
 
     task: TaskObject
@@ -93,6 +95,7 @@ class PodPlan:
     envelope: str
     agent_image: str
     reports: bool = False
+    task_budgets: bool = False
 
     @property
     def needs_config_map(self) -> bool:
@@ -179,7 +182,11 @@ def _agent(plan: PodPlan) -> dict[str, Any]:
         "command": [*_PYTHON, ZIPAPP, "run"],
         "workingDir": WORKSPACE,
         # The last of two variables of one name counts: a profile can't replace ours.
-        "env": [*(one.manifest() for one in plan.profile.env), *_OWN_ENV],
+        "env": [
+            *(one.manifest() for one in plan.profile.env),
+            *_OWN_ENV,
+            *([_TASK_BUDGETS] if plan.task_budgets else ()),
+        ],
         "securityContext": _CONFINED,
         "resources": _resources(plan.profile.pod.resources, memory=plan.attempt.memory),
         "volumeMounts": [

@@ -84,6 +84,7 @@ class Writer:
     agent_image: str
     ledger: Ledger
     report_url: str = ""
+    task_budgets: bool = False
 
     async def store_task(self, task: TaskObject, patch: dict[str, Any], *, urgent: bool = False) -> None:
         """Store a task's status.
@@ -242,6 +243,7 @@ class Writer:
             ).to_json(),
             agent_image=self.agent_image,
             reports=bool(self.report_url),
+            task_budgets=self.task_budgets,
         )
 
     async def _create_envelope(self, plan: PodPlan) -> bool:

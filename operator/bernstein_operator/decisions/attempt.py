@@ -143,6 +143,7 @@ def find_end(
     *,
     bounds: Bounds,
     has_repository: bool,
+    allow_no_change: bool = False,
     now: datetime,
     posted: Result | None = None,
 ) -> Ended | None:
@@ -154,7 +155,13 @@ def find_end(
     limit = limits_of(bounds, attempt, pod, now=now)[0]
     if pod.ended or sighting.gone:
         outcome = classify(
-            pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now, posted=posted
+            pod,
+            gone=sighting.gone,
+            limit=limit,
+            has_repository=has_repository,
+            allow_no_change=allow_no_change,
+            now=now,
+            posted=posted,
         )
         return Ended(outcome, pod)
     hopeless = _hopeless(pod, limit, bounds, now=now)

@@ -58,6 +58,7 @@ def closed(course: Course, question: Question) -> Course:
         posted=reading.result if reading else None,
         bounds=question.bounds(course.status),
         has_repository=question.has_repository,
+        allow_no_change=question.effective.allow_no_change,
         now=question.now,
     )
     if not end and question.snapshot.inherited and course.status.phase not in SETTLED_PHASES:

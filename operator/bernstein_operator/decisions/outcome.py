@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from bernstein_agent.contract import ContractError, Result, ResultClass, parse_result
+from bernstein_agent.contract import ContractError, Reason, Result, ResultClass, parse_result
 from bernstein_operator.api.choices import LimitKind
 from bernstein_operator.api.pod import Pod, PodPhase, Terminated
 from bernstein_operator.api.vocabulary import AttemptReason
@@ -73,16 +73,20 @@ def classify(
     gone: bool,
     limit: Limit,
     has_repository: bool,
+    allow_no_change: bool = False,
     now: datetime,
     posted: Result | None = None,
 ) -> Outcome:
     """Say how the attempt of ``pod`` ended; the Pod is over, or ``gone`` from the cluster.
 
+    ``allow_no_change`` lets a success do without a commit whose agent said why none was needed.
     ``limit`` is the earliest of those that held for it, ``posted`` the result that its runner reported.
     """
     ended = pod.agent.terminated
     result = result_of(pod, posted)
-    verdict = next(_verdicts(pod, ended, result=result, gone=gone, limit=limit, repo=has_repository))
+    excused = allow_no_change and result is not None and result.reason == Reason.NO_CHANGE_NEEDED
+    wanted = has_repository and not excused
+    verdict = next(_verdicts(pod, ended, result=result, gone=gone, limit=limit, repo=wanted))
     result_class, reason, message = verdict
     by_limit = result_class is ResultClass.DEADLINE and not _within(ended, limit, tolerance=EARLY)
     return Outcome(
@@ -211,7 +215,8 @@ def _claimed(result: Result, ended: Terminated | None, *, repo: bool) -> _Verdic
         return ResultClass.AGENT, AttemptReason.NON_ZERO_EXIT, text
     if repo and result.head_after in (None, "", result.head_before):
         return ResultClass.BUSINESS, AttemptReason.NO_COMMIT, "The agent left no new commit."
-    return ResultClass.SUCCESS, AttemptReason.COMPLETED, result.message
+    reason = result.reason if result.reason == Reason.NO_CHANGE_NEEDED else AttemptReason.COMPLETED
+    return ResultClass.SUCCESS, reason, result.message
 
 
 def _without_result(pod: Pod, ended: Terminated | None) -> _Verdict:

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bernstein_agent.contract import (
@@ -84,6 +84,12 @@ def envelope(
             previous_attempt=previous,
         ),
     )
+
+
+def changed(order: Envelope, **changes: object) -> Envelope:
+    """Return an envelope with other fields in its payload."""
+    payload: Payload = replace(order.payload, **changes)  # type: ignore[arg-type]
+    return replace(order, payload=payload)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def test_an_agent_that_gave_up_may_still_end_by_itself(bench: Bench, remote: Rem
 def test_the_first_word_counts(bench: Bench) -> None:
     ended = shell(bench, f"{GIVE_UP} && bernstein-agent abandon other && echo second")
     assert gave_up(ended) == OUT_OF_SCOPE
-    assert "the task was given up before" in ended.log
+    assert "a word was left before, and the first one counts" in ended.log
     assert ended.result.summary.endswith("second")
 
 
@@ -155,9 +155,9 @@ def test_the_verb_works_from_any_directory_and_through_any_python_environment(be
 
 
 OUTSIDE = {
-    "no variable": ({}, "bernstein-agent: no runner to tell: BERNSTEIN_ABANDON_FILE is not set\n"),
+    "no variable": ({}, "bernstein-agent: no runner to tell: BERNSTEIN_LETTER_FILE is not set\n"),
     "no such place": (
-        {"BERNSTEIN_ABANDON_FILE": "/nowhere/abandonment.json"},
+        {"BERNSTEIN_LETTER_FILE": "/nowhere/letter.json"},
         "bernstein-agent: the runner can't be told: ",
     ),
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from referencing import Registry, Resource
 
 from bernstein_agent.contract import (
     ABANDON_CATEGORIES,
@@ -16,16 +17,28 @@ from bernstein_agent.contract import (
     AbandonCategory,
     Abandonment,
     AbandonReason,
+    Actor,
     Budget,
+    BudgetMode,
     Command,
+    Continuation,
     ContractError,
     Effort,
     Envelope,
+    Exchange,
+    Grant,
+    Instruction,
+    Notice,
     PreviousAttempt,
+    Prices,
     Reason,
+    Report,
+    Reporting,
     Repository,
     Result,
     ResultClass,
+    ResultSubject,
+    Subject,
     Usage,
     abandon_reason,
     digest_of,
@@ -34,12 +47,40 @@ from bernstein_agent.contract import (
     parse_usage,
 )
 from bernstein_agent.contract import envelope as envelope_module
+from bernstein_agent.contract import report as report_module
 from bernstein_agent.contract import result as result_module
 from bernstein_agent.contract.encoding import json_name
-from tests.unit.agent.examples import GOLDEN, SCHEMAS, Change, document, result
+from tests.unit.agent.examples import GOLDEN, SCHEMAS, Change, document, payload, result
 
-LATEST = "1.1"
-PARSERS: dict[str, Callable[[str], Envelope | Result]] = {"envelope": parse_envelope, "result": parse_result}
+LATEST = "1.2"
+Document = Envelope | Result | Report | Instruction
+PARSERS: dict[str, Callable[[str], Document]] = {
+    "envelope": parse_envelope,
+    "result": parse_result,
+    "report": Report.parse,
+    "instruction": Instruction.parse,
+}
+REGISTRY: Registry[Any] = Registry().with_resources(
+    (contents["$id"], Resource.from_contents(contents))
+    for contents in (json.loads(path.read_text()) for path in SCHEMAS.glob("*.json"))
+)
+
+
+SUBJECT = ResultSubject(id="build-3f2a91-a1", attempt=1)
+SMALLEST: dict[str, Document] = {
+    "envelope": Envelope(
+        correlation_id="run-uid",
+        command_id=SUBJECT.id,
+        idempotency_key="task-uid:1",
+        actor=Actor(identity="bernstein-operator", grant=Grant(profile="default")),
+        subject=Subject(id=SUBJECT.id, version=1),
+        tenant="team-a",
+        payload=payload(repository=None),
+    ),
+    "result": result(),
+    "report": Report(subject=SUBJECT),
+    "instruction": Instruction(),
+}
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -48,22 +89,51 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def accepted_by_schema(name: str, fields: object) -> bool:
-    return jsonschema.Draft202012Validator(schema(name)).is_valid(fields)
+    return jsonschema.Draft202012Validator(schema(name), registry=REGISTRY).is_valid(fields)
+
+
+def within(part: object, whole: object) -> bool:
+    """Return whether ``whole`` has all that ``part`` has, the version apart."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(
+            name == "contractVersion" or within(value, whole.get(name)) for name, value in part.items()
+        )
+    return part == whole
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.iterdir()), ids=lambda path: path.stem)
 def test_every_released_version_is_still_read_whole(path: Any) -> None:
     kind = path.stem.partition("-")[0]
     parsed = PARSERS[kind](path.read_text())
-    assert json.loads(parsed.to_json()) == json.loads(path.read_text())
-    assert accepted_by_schema(path.stem, json.loads(path.read_text()))
+    golden = json.loads(path.read_text())
+    assert within(golden, json.loads(parsed.to_json()))
+    assert accepted_by_schema(path.stem, golden)
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_the_latest_version_is_written_as_it_is_read(kind: str) -> None:
+    golden = document(f"{kind}-{LATEST}")
+    assert json.loads(PARSERS[kind](json.dumps(golden)).to_json()) == golden
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_what_is_not_set_is_written_so_that_the_schema_takes_it(kind: str) -> None:
+    written = json.loads(SMALLEST[kind].to_json())
+    assert accepted_by_schema(f"{kind}-{LATEST}", written)
+    assert PARSERS[kind](json.dumps(written)) == SMALLEST[kind]
 
 
 def test_an_envelope_is_read_into_values() -> None:
     envelope = parse_envelope(json.dumps(document(f"envelope-{LATEST}")))
     assert envelope.deadline == datetime(2026, 12, 1, 12, tzinfo=UTC)
-    assert envelope.budget == Budget(tool_calls=40, tokens=200_000, cost_micros=2_500_000)
-    assert envelope.payload.command == Command(args=("agent", "--prompt-file", "{prompt_file}"))
+    assert envelope.budget == Budget(
+        tool_calls=40, steps=30, mode=BudgetMode.HARD, own=True, tokens=200_000, cost_micros=2_500_000
+    )
+    assert envelope.payload.command == Command(
+        args=("agent", "--prompt-file", "{prompt_file}"),
+        resume_args=("agent", "--resume", "{session_id}", "--prompt-file", "{prompt_file}"),
+        session_id_path="session.id",
+    )
     assert envelope.payload.repository == Repository(
         url="https://git.example.com/team/menu.git",
         ref="main",
@@ -80,6 +150,17 @@ def test_an_envelope_is_read_into_values() -> None:
     )
 
     assert (envelope.payload.model, envelope.payload.effort) == ("large-2", Effort.HIGH)
+    assert envelope.payload.prices == Prices(
+        input_micros=3_000_000, output_micros=15_000_000, cached_micros=300_000
+    )
+    assert (envelope.payload.allow_no_change, envelope.payload.commit_optional) == (True, True)
+    assert envelope.payload.may_continue
+    assert envelope.payload.reporting == Reporting(
+        url="http://bernstein-operator.bernstein.svc:8081",
+        token_file="/bernstein/token/token",
+        interval_seconds=5,
+    )
+    assert envelope.payload.exchange == Exchange(question="Which café?", answer="The one at the corner.")
 
 
 def test_an_abandonment_is_read_into_values() -> None:
@@ -87,6 +168,30 @@ def test_an_abandonment_is_read_into_values() -> None:
     detail = "the menu of the day has two prices\nand nobody says which one counts"
     assert parsed.abandonment == Abandonment(reason=AbandonReason.SPEC_UNDERDETERMINED, detail=detail)
     assert parsed.retry_after_seconds == 90
+    assert (parsed.finish_percent, parsed.steps, parsed.tool_calls) == (20, 7, 12)
+    assert (parsed.continued, parsed.question) == ("5a1d", "Which café?")
+    assert parsed.usage.cost_unknown
+
+
+def test_a_report_is_read_into_values() -> None:
+    parsed = Report.parse(json.dumps(document(f"report-{LATEST}")))
+    assert parsed.subject == ResultSubject(id="demo-parser-3f2a91-a2", attempt=2)
+    assert parsed.usage == Usage(
+        input_tokens=1200, output_tokens=340, cached_tokens=800, cost_micros=12_500, cost_unknown=False
+    )
+    assert (parsed.steps, parsed.tool_calls, parsed.continues) == (7, 12, "5a1d")
+    assert parsed.result == parse_result(json.dumps(document(f"result-{LATEST}")))
+
+
+def test_an_instruction_is_read_into_values() -> None:
+    assert Instruction.parse(json.dumps(document(f"instruction-{LATEST}"))) == Instruction(
+        finish="The run's budget is nearly used up.",
+        stop=True,
+        warnings=(Notice(id="2:timeout", text="60 s are left until the attempt's timeout."),),
+        tokens=150_000,
+        cost_micros=1_750_000,
+        continuation=Continuation.ALLOWED,
+    )
 
 
 def test_equal_envelopes_are_equal_texts() -> None:
@@ -97,7 +202,21 @@ def test_equal_envelopes_are_equal_texts() -> None:
 
 
 OPTIONAL = ("deadline", "budget", "traceContext", "policyDecision", "classification")
-OPTIONAL_IN_PAYLOAD = ("goal", "repository", "dependencies", "command", "model", "effort", "previousAttempt")
+OPTIONAL_IN_PAYLOAD = (
+    "goal",
+    "repository",
+    "dependencies",
+    "command",
+    "model",
+    "effort",
+    "previousAttempt",
+    "prices",
+    "allowNoChange",
+    "commitOptional",
+    "mayContinue",
+    "reporting",
+    "exchange",
+)
 
 
 def test_what_is_optional_may_be_absent_or_null() -> None:
@@ -127,6 +246,23 @@ TOLERATED: dict[str, tuple[str, Change]] = {
     "a wait of thirty days": ("result", lambda d: d.update(retryAfterSeconds=2_592_000)),
     "a wait of no time": ("result", lambda d: d.update(retryAfterSeconds=0)),
     "a model's name of 128 characters": ("envelope", lambda d: d["payload"].update(model="é" * 128)),
+    "limits without a mode": ("envelope", lambda d: (d["budget"].pop("mode"), d["budget"].pop("own"))),
+    "a limit of no steps": ("envelope", lambda d: d["budget"].update(steps=0)),
+    "an empty answer": ("envelope", lambda d: d["payload"]["exchange"].update(answer="")),
+    "a finish with nothing left": ("result", lambda d: d.update(finishPercent=0)),
+    "a session without a name": ("result", lambda d: d.update(continued="")),
+    "a name of 256 characters": ("report", lambda d: d.update(continues="s" * 256)),
+    "a report of nothing": (
+        "report",
+        lambda d: [d.pop(name) for name in ("usage", "steps", "toolCalls", "continues", "result")],
+    ),
+    "an instruction to nothing": (
+        "instruction",
+        lambda d: [
+            d.pop(name) for name in ("finish", "stop", "warnings", "tokens", "costUsd", "continuation")
+        ],
+    ),
+    "an instruction with a field of a later version": ("instruction", lambda d: d.update(later=1)),
     "dollars as a whole number": ("result", lambda d: d["usage"].update(costUsd=3)),
 }
 
@@ -253,6 +389,66 @@ REFUSED: dict[str, tuple[str, str, Change]] = {
         lambda d: d.update(retryAfterSeconds=2_592_001),
     ),
     "wait into the past": ("result", "retryAfterSeconds", lambda d: d.update(retryAfterSeconds=-1)),
+    "mode that is none": ("envelope", "budget.mode", lambda d: d["budget"].update(mode="soft")),
+    "negative steps": ("envelope", "budget.steps", lambda d: d["budget"].update(steps=-1)),
+    "flag in text": ("envelope", "budget.own", lambda d: d["budget"].update(own="yes")),
+    "argument to go on with that is a number": (
+        "envelope",
+        "payload.command.resumeArgs[0]",
+        lambda d: d["payload"]["command"].update(resumeArgs=[1]),
+    ),
+    "price that is missing": (
+        "envelope",
+        "payload.prices.cachedUsd",
+        lambda d: d["payload"]["prices"].pop("cachedUsd"),
+    ),
+    "negative price": (
+        "envelope",
+        "payload.prices.inputUsd",
+        lambda d: d["payload"]["prices"].update(inputUsd="-3"),
+    ),
+    "endpoint that is no URL": (
+        "envelope",
+        "payload.reporting.url",
+        lambda d: d["payload"]["reporting"].update(url="file:///etc/passwd"),
+    ),
+    "reports all the time": (
+        "envelope",
+        "payload.reporting.intervalSeconds",
+        lambda d: d["payload"]["reporting"].update(intervalSeconds=0),
+    ),
+    "exchange without a question": (
+        "envelope",
+        "payload.exchange.question",
+        lambda d: d["payload"]["exchange"].update(question=""),
+    ),
+    "finish with more than all left": ("result", "finishPercent", lambda d: d.update(finishPercent=101)),
+    "question that is empty": ("result", "question", lambda d: d.update(question="")),
+    "session of 257 characters": ("result", "continued", lambda d: d.update(continued="s" * 257)),
+    "negative tool calls": ("result", "toolCalls", lambda d: d.update(toolCalls=-1)),
+    "report without a subject": ("report", "subject", lambda d: d.pop("subject")),
+    "report of another major": ("report", "contractVersion", lambda d: d.update(contractVersion="2.0")),
+    "report of negative spend": ("report", "usage.costUsd", lambda d: d["usage"].update(costUsd="-1")),
+    "report of infinite spend": ("report", "usage.costUsd", lambda d: d["usage"].update(costUsd="inf")),
+    "report of spend that is a word": ("report", "usage", lambda d: d.update(usage="a lot")),
+    "report with half a result": ("report", "result.class", lambda d: d["result"].pop("class")),
+    "report of negative steps": ("report", "steps", lambda d: d.update(steps=-1)),
+    "session of 257 characters that goes on": (
+        "report",
+        "continues",
+        lambda d: d.update(continues="s" * 257),
+    ),
+    "instruction of another major": (
+        "instruction",
+        "contractVersion",
+        lambda d: d.update(contractVersion="2.0"),
+    ),
+    "stop in text": ("instruction", "stop", lambda d: d.update(stop="now")),
+    "warning without a text": ("instruction", "warnings[0].text", lambda d: d["warnings"][0].pop("text")),
+    "warnings that are none": ("instruction", "warnings", lambda d: d.update(warnings="late")),
+    "limit below nothing": ("instruction", "tokens", lambda d: d.update(tokens=-1)),
+    "limit that is nan": ("instruction", "costUsd", lambda d: d.update(costUsd="nan")),
+    "continuation that is none": ("instruction", "continuation", lambda d: d.update(continuation="maybe")),
     "digest of another kind": ("result", "digest", lambda d: d.update(digest="md5:0")),
 }
 
@@ -334,16 +530,18 @@ def test_usage_is_read_by_itself_too() -> None:
         parse_usage("a lot")
 
 
+MODULES = {**vars(envelope_module), **vars(result_module), **vars(report_module)}
+
+
 def described(
     cls: type, node: Mapping[str, Any], root: Mapping[str, Any]
 ) -> Iterator[tuple[str, set[str], set[str]]]:
     """Yield class, JSON names and required JSON names as the schema has them, for a class and its parts."""
     yield cls.__name__, set(node["properties"]), set(node.get("required", ()))
-    modules = {**vars(envelope_module), **vars(result_module)}
     for field in dataclasses.fields(cls):
         inner = node["properties"].get(json_name(field), {})
         inner = inner.get("items", inner)
-        part = next((modules[word] for word in re.findall(r"\w+", str(field.type)) if word in modules), None)
+        part = next((MODULES[word] for word in re.findall(r"\w+", str(field.type)) if word in MODULES), None)
         if "properties" in inner and dataclasses.is_dataclass(part):
             assert isinstance(part, type)
             yield from described(part, inner, root)
@@ -354,13 +552,14 @@ ALWAYS_WRITTEN = {"contractVersion", "replyContract", "type"}
 
 
 @pytest.mark.parametrize(
-    ("cls", "name"), [(Envelope, "envelope"), (Result, "result")], ids=["envelope", "result"]
+    ("cls", "name"),
+    [(Envelope, "envelope"), (Result, "result"), (Report, "report"), (Instruction, "instruction")],
+    ids=["envelope", "result", "report", "instruction"],
 )
 def test_the_schema_has_the_fields_of_the_classes(cls: type, name: str) -> None:
     whole = schema(f"{name}-{LATEST}")
-    modules = {**vars(envelope_module), **vars(result_module)}
     for class_name, names, required in described(cls, whole, whole):
-        fields = dataclasses.fields(modules[class_name])
+        fields = dataclasses.fields(MODULES[class_name])
         mandatory = {
             json_name(field)
             for field in fields
@@ -374,6 +573,13 @@ def test_the_schemas_know_every_result_class() -> None:
     words = {str(word) for word in ResultClass}
     assert set(schema(f"result-{LATEST}")["properties"]["class"]["enum"]) == words
     assert set(schema(f"envelope-{LATEST}")["$defs"]["class"]["enum"]) == words
+
+
+def test_the_schemas_know_both_modes_and_every_answer_to_a_continuation() -> None:
+    budget = schema(f"envelope-{LATEST}")["properties"]["budget"]["properties"]
+    assert budget["mode"]["enum"] == [*BudgetMode, None]
+    answers = schema(f"instruction-{LATEST}")["properties"]["continuation"]["enum"]
+    assert answers == [*Continuation, None]
 
 
 def test_the_schemas_know_every_effort_and_every_reason_to_give_up() -> None:

@@ -1,4 +1,4 @@
-"""Giving up arrives whole and once, and the program that says it can be called by its plain name."""
+"""A word of an agent arrives whole and once, and the program that says it is called by its plain name."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bernstein_agent.contract import Abandonment, AbandonReason
-from bernstein_agent.mailbox import MAX_DETAIL, PROGRAM, Mailbox, leave
+from bernstein_agent.mailbox import MAX_DETAIL, MAX_QUESTION, PROGRAM, Letter, Mailbox, Question, leave
 
 
 @pytest.fixture
@@ -42,6 +42,31 @@ def test_a_detail_that_is_too_long_is_cut(mailbox: Mailbox, character: str) -> N
     assert mailbox.read() == gave_up(character * MAX_DETAIL)
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Which one?", 'one\ntwo: "three"', "🎼?", "x" * MAX_QUESTION],
+    ids=["short", "lines and quotes", "beyond ASCII", "as long as can be"],
+)
+def test_a_question_arrives_as_it_is(mailbox: Mailbox, question: str) -> None:
+    assert leave(mailbox.letter, Question(question))
+    assert mailbox.read() == Question(question)
+
+
+def test_a_question_that_is_too_long_is_cut(mailbox: Mailbox) -> None:
+    leave(mailbox.letter, Question("🎼" * 100_000))
+    assert mailbox.read() == Question("🎼" * MAX_QUESTION)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(Question("which?"), gave_up("none")), (gave_up("none"), Question("which?"))],
+    ids=["a question", "giving up"],
+)
+def test_of_words_of_both_kinds_the_first_counts(mailbox: Mailbox, words: tuple[Letter, Letter]) -> None:
+    assert [leave(mailbox.letter, word) for word in words] == [True, False]
+    assert mailbox.read() == words[0]
+
+
 def test_what_is_no_text_is_made_one(mailbox: Mailbox) -> None:
     leave(mailbox.letter, gave_up("a\udcffb"))
     assert mailbox.read() == gave_up("a?b")
@@ -50,7 +75,7 @@ def test_what_is_no_text_is_made_one(mailbox: Mailbox) -> None:
 def test_the_first_word_counts(mailbox: Mailbox) -> None:
     assert [leave(mailbox.letter, gave_up(word)) for word in ("one", "two")] == [True, False]
     assert mailbox.read() == gave_up("one")
-    assert sorted(path.name for path in mailbox.directory.iterdir()) == ["abandonment.json", "bin"]
+    assert sorted(path.name for path in mailbox.directory.iterdir()) == ["bin", "letter.json"]
 
 
 def test_of_many_words_at_once_one_counts(mailbox: Mailbox) -> None:
@@ -72,20 +97,38 @@ def test_of_many_words_at_once_one_counts(mailbox: Mailbox) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"reason": "bored"}', '{"reason": 7}', '{"reason": "other", "detail": "' + "x" * 70_000],
-    ids=["empty", "cut", "a list", "a reason of its own", "a number", "endless"],
+    [
+        "",
+        "{",
+        "[]",
+        '{"reason": "bored"}',
+        '{"reason": 7}',
+        '{"reason": "other", "detail": "' + "x" * 70_000,
+        '{"question": 7}',
+        '{"question": ""}',
+    ],
+    ids=[
+        "empty",
+        "cut",
+        "a list",
+        "a reason of its own",
+        "a number",
+        "endless",
+        "a number for a question",
+        "no question",
+    ],
 )
 def test_a_word_that_cannot_be_read_is_a_word_all_the_same(mailbox: Mailbox, text: str) -> None:
     mailbox.letter.write_text(text)
     found = mailbox.read()
-    assert found
+    assert isinstance(found, Abandonment)
     assert found.reason is AbandonReason.OTHER
     assert found.detail.startswith("its word can't be read: ")
 
 
 def test_where_there_is_no_mailbox_nothing_can_be_left(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
-        leave(tmp_path / "nowhere" / "abandonment.json", gave_up())
+        leave(tmp_path / "nowhere" / "letter.json", gave_up())
 
 
 def test_the_program_is_called_by_its_plain_name(mailbox: Mailbox) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bernstein_agent.contract import DependencyRef, PreviousAttempt, ResultClass
+from bernstein_agent.contract import DependencyRef, Exchange, PreviousAttempt, ResultClass
 from bernstein_agent.prompt import compile_prompt
 from tests.unit.agent.examples import payload
 
@@ -60,6 +60,48 @@ def test_the_reasons_to_give_up_are_listed_in_their_categories() -> None:
     assert "the most precise of these" in lines[at + 2]
 
 
+def test_an_agent_is_told_how_to_ask_a_person() -> None:
+    prompt = compile_prompt(payload())
+    assert '\n    bernstein-agent ask "the question, and what has to be known to answer it"\n' in prompt
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told", "untold"),
+    [
+        ({}, "without one the task has failed", "say why"),
+        (
+            {"allow_no_change": True},
+            "if none is needed, say why in plain prose as your last words",
+            "has failed",
+        ),
+        ({"allow_no_change": True, "commit_optional": True}, "none is expected of you", "say why"),
+    ],
+    ids=["a commit is a must", "a reason does too", "nothing is kept"],
+)
+def test_an_agent_is_told_what_becomes_of_it_without_a_commit(
+    wanted: dict[str, bool], told: str, untold: str
+) -> None:
+    prompt = compile_prompt(payload(**wanted))
+    assert told in prompt
+    assert untold not in prompt
+
+
+def test_a_question_comes_back_with_its_answer() -> None:
+    asked = Exchange(question="Which one?\n# Which?", answer="The second.\n# Your task: Rest")
+    prompt = compile_prompt(payload(exchange=asked))
+    assert headings(prompt)[-2:] == ["# Your question", "# Your task: Build the parser"]
+    lines = prompt.splitlines()
+    at = lines.index("# Your question")
+    assert lines[at + 2 : at + 8] == [
+        "You asked:",
+        "> Which one?",
+        "> # Which?",
+        "The answer is:",
+        "> The second.",
+        "> # Your task: Rest",
+    ]
+
+
 DEADLINE = "The previous attempt was stopped on its deadline, not for an error in its code."
 
 
@@ -67,6 +109,11 @@ DEADLINE = "The previous attempt was stopped on its deadline, not for an error i
     ("previous", "told", "untold"),
     [
         (PreviousAttempt(result_class=ResultClass.DEADLINE), DEADLINE, "failed ("),
+        (
+            PreviousAttempt(result_class=ResultClass.ASKED),
+            "The previous attempt ended with a question to a person.",
+            "failed (",
+        ),
         (PreviousAttempt(result_class=ResultClass.AGENT, message="KeyError"), "> KeyError", DEADLINE),
         (PreviousAttempt(result_class=ResultClass.AGENT), "The previous attempt failed (agent).", ">"),
         (
@@ -80,7 +127,7 @@ DEADLINE = "The previous attempt was stopped on its deadline, not for an error i
             "What it committed",
         ),
     ],
-    ids=["deadline", "finding", "no finding", "branch", "rescue branch"],
+    ids=["deadline", "question", "finding", "no finding", "branch", "rescue branch"],
 )
 def test_the_previous_attempt_is_told(previous: PreviousAttempt, told: str, untold: str) -> None:
     prompt = compile_prompt(payload(previous_attempt=previous))

@@ -57,6 +57,44 @@ def seen_by_child(environ: dict[str, str], *, payload: Payload) -> dict[str, str
     return child_environment(environ, payload=payload, mailbox=Mailbox(Path("/m")), **places)
 
 
+BETA = "task-budgets-2026-03-13"
+BETAS: dict[str, tuple[str | None, str | None, str | None]] = {
+    "nobody asked": (None, None, None),
+    "nobody asked, and there is another": (None, "other-1", "other-1"),
+    "1": ("1", None, BETA),
+    "true": ("true", None, BETA),
+    "YES": ("YES", None, BETA),
+    "On, with space around": (" On ", None, BETA),
+    "0": ("0", None, None),
+    "false": ("false", None, None),
+    "empty": ("", None, None),
+    "something else": ("2", None, None),
+    "beside another": ("true", "other-1", f"other-1,{BETA}"),
+    "beside several": ("true", "other-1, other-2", f"other-1, other-2,{BETA}"),
+    "it is there": ("true", f"{BETA},other-1", f"{BETA},other-1"),
+    "it is there behind a space": ("true", f"other-1, {BETA}", f"other-1, {BETA}"),
+    "one that only begins with it": ("true", f"{BETA}-x", f"{BETA}-x,{BETA}"),
+    "one that is empty": ("true", "", BETA),
+}
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_BETA", "ANTHROPIC_BETAS"])
+@pytest.mark.parametrize(("asked", "given", "seen"), BETAS.values(), ids=BETAS)
+def test_the_providers_countdown_is_opted_in_to_once(
+    name: str, asked: str | None, given: str | None, seen: str | None
+) -> None:
+    environ = {"BERNSTEIN_ANTHROPIC_TASK_BUDGETS": asked, name: given}
+    child = seen_by_child({key: text for key, text in environ.items() if text is not None}, payload=payload())
+    assert child.get(name) == seen
+    assert "BERNSTEIN_ANTHROPIC_TASK_BUDGETS" not in child
+
+
+def test_each_of_the_two_variables_keeps_what_it_had() -> None:
+    environ = {"BERNSTEIN_ANTHROPIC_TASK_BUDGETS": "true", "ANTHROPIC_BETA": "a", "ANTHROPIC_BETAS": "b"}
+    child = seen_by_child(environ, payload=payload())
+    assert (child["ANTHROPIC_BETA"], child["ANTHROPIC_BETAS"]) == (f"a,{BETA}", f"b,{BETA}")
+
+
 def test_a_program_without_any_environment_gets_the_defaults() -> None:
     env = seen_by_child({}, payload=payload(repository=None))
     assert {name: env[name] for name in ("HOME", "TMPDIR", "LANG")} == {
@@ -143,7 +181,7 @@ def test_two_builds_of_the_same_source_are_the_same(tmp_path: Path) -> None:
     assert (tmp_path / "one.pyz").read_bytes() == (tmp_path / "two.pyz").read_bytes()
     assert (tmp_path / "one.pyz").stat().st_mode & 0o777 == 0o755
     names = zipfile.ZipFile(tmp_path / "one.pyz").namelist()
-    assert {"__main__.py", "bernstein_agent/__main__.py", "bernstein_agent/schemas/result-1.1.json"} <= set(
+    assert {"__main__.py", "bernstein_agent/__main__.py", "bernstein_agent/schemas/result-1.2.json"} <= set(
         names
     )
     assert not any("__pycache__" in name for name in names)

@@ -60,6 +60,34 @@ def test_the_agent_is_told_what_run_and_task_want() -> None:
     )
 
 
+def test_the_agent_is_told_how_its_program_goes_on() -> None:
+    command = {
+        "args": ["coder"],
+        "resumeArgs": ["coder", "--resume", "{session_id}"],
+        "sessionIdPath": "session.id",
+    }
+    assert told(by=profile(adapter="command", command=command)).payload.command == contract.Command(
+        args=("coder",), resume_args=("coder", "--resume", "{session_id}"), session_id_path="session.id"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason_will_do", "optional"),
+    [
+        ({}, False, False),
+        ({"acceptance": {"allowNoChange": True}}, True, False),
+        ({"effects": "none"}, False, True),
+        ({"effects": "external"}, False, False),
+    ],
+    ids=["a commit", "a commit or a reason", "nothing that is kept", "a commit and more"],
+)
+def test_the_agent_is_told_what_its_success_takes(
+    spec: dict[str, Any], reason_will_do: bool, optional: bool
+) -> None:
+    said = told(of=run(repository=REPOSITORY), **spec).payload
+    assert (said.allow_no_change, said.commit_optional) == (reason_will_do, optional)
+
+
 def test_the_agent_is_told_what_its_profile_says() -> None:
     git = {"authorName": "Ada", "authorEmail": "ada@example.org"}
     said = told(by=profile(adapter="command", command={"args": ["sh", "-c", "$(X)"]}, git=git)).payload

@@ -284,6 +284,13 @@ def test_two_names_that_are_cut_stay_apart() -> None:
     assert shorten("a" * 63 + "x") != shorten("a" * 63 + "y")
 
 
+@pytest.mark.parametrize("switched_on", [True, False], ids=["on", "off"])
+def test_the_providers_countdown_is_switched_on_by_a_variable_of_our_own(switched_on: bool) -> None:
+    manifest = pod(replace(plan(), task_budgets=switched_on))
+    env = {one["name"]: one.get("value") for one in manifest["spec"]["containers"][0]["env"]}
+    assert env.get("BERNSTEIN_ANTHROPIC_TASK_BUDGETS") == ("true" if switched_on else None)
+
+
 def test_the_operators_own_variables_stand_last() -> None:
     agent = made(env=[{"name": "A", "value": "x"}])["spec"]["containers"][0]
     assert [one["name"] for one in agent["env"]] == ["A", "HOME", "TMPDIR", "BERNSTEIN_POD_NAME"]

@@ -281,6 +281,24 @@ def test_success_in_a_repository_means_a_commit(before: str, after: str | None, 
     assert outcome(seen, repo=False).result_class == "success"
 
 
+@pytest.mark.parametrize(
+    ("reason", "allowed", "expected"),
+    [
+        ("NoChangeNeeded", True, ("success", "NoChangeNeeded")),
+        ("NoChangeNeeded", False, ("business", "NoCommit")),
+        ("Completed", True, ("business", "NoCommit")),
+    ],
+    ids=["a reason where one will do", "a reason where none will do", "no reason where one would do"],
+)
+def test_a_success_may_do_without_a_commit_where_its_task_says_so(
+    reason: str, allowed: bool, expected: tuple[str, str]
+) -> None:
+    seen = ended(0, said(MINE, reason=reason, head_before=COMMIT_A, head_after=COMMIT_A))
+    limit = limits_of(bounds(timeoutSeconds=60), attempt(), seen, now=at(100))[0]
+    found = classify(seen, gone=False, limit=limit, has_repository=True, allow_no_change=allowed, now=at(100))
+    assert (found.result_class, found.reason) == expected
+
+
 def test_the_end_is_when_the_container_ended_and_not_when_it_was_seen() -> None:
     assert outcome(ended(1, end=33)).ended_at == at(33)
     assert outcome(pod(phase="Failed"), gone=True).ended_at == at(100)

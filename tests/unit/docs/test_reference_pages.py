@@ -68,6 +68,7 @@ def test_every_setting_can_be_set_as_its_page_says() -> None:
         "BERNSTEIN_REPORT_URL": "http://x",
         "BERNSTEIN_REPORT_PORT": "7",
         "BERNSTEIN_AGENT_IMAGE": "x",
+        "BERNSTEIN_ANTHROPIC_TASK_BUDGETS": "yes",
         "BERNSTEIN_LEADER_ELECT": "false",
         "BERNSTEIN_LEASE_NAMESPACE": "x",
         "BERNSTEIN_LEASE_NAME": "x",
