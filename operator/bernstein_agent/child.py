@@ -111,8 +111,8 @@ class Child:
         process = self._start(supervisor)
 
         def follow(line: str) -> None:
-            _follow(line, adapter=adapter, console=console, seen=seen)
-            supervisor.wake()
+            if _follow(line, adapter=adapter, console=console, seen=seen):
+                supervisor.wake()
 
         pumps = [
             _pump(process.stdout, follow),
@@ -160,17 +160,19 @@ def _pump(stream: IO[bytes] | None, take: Callable[[str], None]) -> threading.Th
     return thread
 
 
-def _follow(line: str, *, adapter: Adapter, console: Console, seen: Observation) -> None:
+def _follow(line: str, *, adapter: Adapter, console: Console, seen: Observation) -> bool:
+    """Take a line into account; return whether it was a signal rather than text."""
     console.show(line)
     try:
         signal = adapter.read(line)
     except ContractError as error:
         console.note(f"a report of the agent was refused: {error}")
-        return
+        return False
     if signal is None:
         seen.spoke(console.redact(line))
     else:
         seen.signal(signal)
+    return signal is not None
 
 
 def _show(line: str, *, console: Console, seen: Observation) -> None:

@@ -79,10 +79,9 @@ class Mailbox:
     def show(self, text: str) -> None:
         """Put up what the program should know, in place of what it should before; a full disk hides it."""
         with contextlib.suppress(OSError):
-            if not self.notices.exists() or self.notices.read_text(encoding="utf-8") != text:
-                scratch = self.notices.with_suffix(".new")
-                scratch.write_text(text, encoding="utf-8")
-                scratch.replace(self.notices)
+            scratch = self.notices.with_suffix(".new")
+            scratch.write_text(text, encoding="utf-8")
+            scratch.replace(self.notices)
 
     def read(self) -> Letter | None:
         """Return what arrived, None as long as nothing did.

@@ -75,7 +75,7 @@ def order_of(budget: Budget, tally: Tally, *, wanted: Instruction, unheard: bool
     if limit := used_up(budget, tally):
         return Order(_exhausted(limit, budget))
     if wanted.stop:
-        return Order(_budget("the operator stopped the agent for the run's budget"))
+        return Order(_STOPPED)
     if should_finish_gracefully(budget, tally):
         return Order(_unfinished(budget, tally), Cause.LOW, percent=headroom(budget, tally))
     if wanted.finish:
@@ -136,6 +136,11 @@ def _task_budget(text: str) -> Verdict:
 def _budget(text: str) -> Verdict:
     return Verdict(ResultClass.BUDGET, Reason.BUDGET_EXHAUSTED, text)
 
+
+_STOPPED: Final = Verdict(
+    ResultClass.DISRUPTION, Reason.TERMINATED, "the operator stopped the agent before it was done"
+)
+"""As when the Pod is asked to stop: what it counts as, the operator knows."""
 
 _UNHEARD: Final = Verdict(
     ResultClass.TRANSIENT,

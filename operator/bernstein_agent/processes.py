@@ -101,7 +101,8 @@ class Supervisor:
 
     def wake(self) -> None:
         """End a pause, since something happened that whoever waits should look at."""
-        self._happened.put(None)
+        if self._happened.empty():
+            self._happened.put(None)
 
     def sleep(self, seconds: float) -> None:
         """Wait ``seconds``, or until a stop is asked for."""

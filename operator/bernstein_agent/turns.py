@@ -65,6 +65,7 @@ class Turns:
         self._console = console
         self._seen = seen
         self._watch = watch
+        self._shown = ""
         self._launch = adapter.launch(self._job)
 
     def first(self, prompt: str) -> Turn:
@@ -137,7 +138,10 @@ class Turns:
 
     def _look(self) -> Order | None:
         """Show the program what it should know, and return what it has to do."""
-        self._place.mailbox.show(self._watch.notices())
+        notices = self._watch.notices()
+        if notices != self._shown:
+            self._place.mailbox.show(notices)
+            self._shown = notices
         return self._watch.order(can_go_on=self._resume is not None)
 
     def _environment(self) -> dict[str, str]:

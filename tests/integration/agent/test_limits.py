@@ -259,7 +259,7 @@ def test_an_agent_that_the_operator_asks_to_finish(
 
 
 STOPS = {
-    "for the run's budget": (Instruction(stop=True), Budget(), BUDGET),
+    "by a word": (Instruction(stop=True), Budget(), (ResultClass.DISRUPTION, Reason.TERMINATED)),
     "by a lower limit of tokens": (Instruction(tokens=100), Budget(tokens=1000, own=True), TASK_BUDGET),
     "by a limit where there was none": (Instruction(cost_micros=0), Budget(), BUDGET),
 }

@@ -83,10 +83,10 @@ ORDERS: dict[str, tuple[Budget, Tally, Instruction, bool, Cause | None, ResultCl
         0,
     ),
     "the operator asks": (OWN, used(799), WISH, False, Cause.OPERATOR, BUDGET, None),
-    "the operator stops": (OWN, used(), STOP, False, None, BUDGET, None),
+    "the operator stops": (OWN, used(), STOP, False, None, ResultClass.DISRUPTION, None),
     "nobody hears it": (OWN, used(), Instruction(), True, Cause.UNHEARD, ResultClass.TRANSIENT, None),
     "used up comes before a stop": (OWN, used(1000), STOP, True, None, TASK_BUDGET, None),
-    "a stop comes before its own low": (OWN, used(800), STOP, True, None, BUDGET, None),
+    "a stop comes before its own low": (OWN, used(800), STOP, True, None, ResultClass.DISRUPTION, None),
     "its own low comes before a wish": (OWN, used(800), WISH, True, Cause.LOW, TASK_BUDGET, 20),
     "a wish comes before silence": (OWN, used(), WISH, True, Cause.OPERATOR, BUDGET, None),
 }
@@ -248,7 +248,7 @@ def test_a_final_turn_is_stopped_where_the_operator_says_so() -> None:
     around.watch.take(STOP)
     later = around.order()
     assert later
-    assert later.verdict.result_class is BUDGET
+    assert later.verdict.result_class is ResultClass.DISRUPTION
 
 
 UNTOLD = {
