@@ -20,6 +20,7 @@ from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.closing import closed
 from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.telemetry import metrics
+from bernstein_operator.world.config import Configs
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.pods import PodStore
@@ -39,6 +40,7 @@ class World:
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
         self.profiles = Profiles(marks, task_of=self._task_of)
+        self.configs = Configs(marks)
         self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
         self._graves = Graves()
