@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.spending import DEFAULT_ESTIMATE, OperatorBudget
@@ -18,6 +19,7 @@ from bernstein_operator.decisions.amounts import limit
 log = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 8080
+DEFAULT_REPORT_PORT: Final = 8081
 DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
 DEFAULT_LEASE_NAME: Final = "bernstein-operator"
 _MAX_PORT: Final = 65_535
@@ -41,6 +43,8 @@ class Settings:
         estimate_per_attempt_usd: what an attempt is taken to cost before any of its scope has ended; above 0.
         require_budget: whether a run without a budget starts nothing: true or false.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
+        report_url: where agents' Pods reach report_port of the leader; without it agents report nothing.
+        report_port: port that agents report their spend to; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
         lease_namespace: namespace of the Lease; without it the Pod's own (POD_NAMESPACE), else default.
@@ -60,6 +64,8 @@ class Settings:
     estimate_per_attempt_usd: Money = DEFAULT_ESTIMATE
     require_budget: bool = False
     http_port: int = DEFAULT_PORT
+    report_url: str = ""
+    report_port: int = DEFAULT_REPORT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
     leader_elect: bool = True
     lease_namespace: str = ""
@@ -101,6 +107,8 @@ def from_environment(
         estimate_per_attempt_usd=read("BERNSTEIN_ESTIMATE_PER_ATTEMPT_USD", _amount, DEFAULT_ESTIMATE),
         require_budget=read("BERNSTEIN_REQUIRE_BUDGET", switch, default=False),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
+        report_url=read("BERNSTEIN_REPORT_URL", _url, ""),
+        report_port=read("BERNSTEIN_REPORT_PORT", _port, DEFAULT_REPORT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
         if leader_elect is None
@@ -164,6 +172,13 @@ def _port(text: str) -> int:
     if not 0 <= port <= _MAX_PORT:
         raise ValueError(f"a port between 0 and {_MAX_PORT} is expected")
     return port
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("a URL like http://host:port is expected")
+    return text.rstrip("/")
 
 
 def _level(text: str) -> str:

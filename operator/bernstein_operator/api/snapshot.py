@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from bernstein_agent.contract import Result
 from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
-from bernstein_operator.api.task_status import BlockedBy
+from bernstein_operator.api.task_status import BlockedBy, Usage
 from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
 
 
@@ -29,6 +30,25 @@ class Sighting:
     def live(self) -> bool:
         """Whether it holds a slot: Pending, Running and Terminating Pods do."""
         return not (self.gone or self.pod.terminal)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an open attempt has reported of itself while it works.
+
+    Attributes:
+        usage: the highest that it reported of each number.
+        written: since when what is stored of its usage stands, or since when this process hears of it.
+        cost_unknown: whether it says that its program tells no costs and no price is known.
+        continues: the session that it announced to go on with, None where it announced none.
+        result: how it says to have ended, whole.
+    """
+
+    usage: Usage
+    written: datetime
+    cost_unknown: bool = False
+    continues: str | None = None
+    result: Result | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +103,7 @@ class TaskSnapshot:
         row_missing: whether it has no row in the abandonment ledger, as nearly all tasks haven't.
         row_tried: whether such a row was written, or could not be, in this process.
         inherited: whether its open attempt, whose Pod was never seen, is another process's.
+        reading: what its open attempt has reported to this process, None where it hasn't.
     """
 
     task: TaskObject
@@ -99,6 +120,7 @@ class TaskSnapshot:
     row_missing: bool = False
     row_tried: bool = False
     inherited: bool = False
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from an operator that was restarted in between.
 """
 
 from datetime import datetime
+from typing import Final
 
 from bernstein_agent import contract
 from bernstein_agent.contract import ResultClass
@@ -14,13 +15,22 @@ from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.run import BranchBase, Repository
 from bernstein_operator.api.task_status import Attempt
+from bernstein_operator.builders.pod import TOKEN_DIRECTORY, TOKEN_FILE
+from bernstein_operator.decisions.continuing import may_continue
 from bernstein_operator.decisions.deadline import Bounds, bounds_of, timeout_seconds
+
+REPORT_EVERY_SECONDS: Final = 5
 
 
 def envelope(
-    task: TaskObject, effective: EffectiveTask, *, run: RunObject, profile: AgentProfileSpec
+    task: TaskObject,
+    effective: EffectiveTask,
+    *,
+    run: RunObject,
+    profile: AgentProfileSpec,
+    report_url: str = "",
 ) -> contract.Envelope:
-    """Return the envelope of the task's latest attempt."""
+    """Return the envelope of the task's latest attempt, which reports to ``report_url`` if there is one."""
     attempt = task.status.attempts[-1]
     return contract.Envelope(
         correlation_id=run.meta.uid,
@@ -33,8 +43,15 @@ def envelope(
         subject=contract.Subject(id=attempt.pod_name, version=attempt.number),
         tenant=task.meta.namespace,
         deadline=_deadline(attempt, bounds_of(task.status, effective, run)),
-        payload=_payload(task, effective, run=run, profile=profile),
+        payload=_payload(task, effective, run=run, profile=profile, report_url=report_url),
     )
+
+
+def _reporting(url: str) -> contract.Reporting | None:
+    if not url:
+        return None
+    token = f"{TOKEN_DIRECTORY}/{TOKEN_FILE}"
+    return contract.Reporting(url=url, token_file=token, interval_seconds=REPORT_EVERY_SECONDS)
 
 
 def branch_of(repository: Repository, *, run: str, task: str) -> str:
@@ -53,7 +70,7 @@ def _deadline(attempt: Attempt, bounds: Bounds) -> datetime:
 
 
 def _payload(
-    task: TaskObject, effective: EffectiveTask, *, run: RunObject, profile: AgentProfileSpec
+    task: TaskObject, effective: EffectiveTask, *, run: RunObject, profile: AgentProfileSpec, report_url: str
 ) -> contract.Payload:
     attempt = task.status.attempts[-1]
     repository = run.spec.repository if run.spec else None
@@ -74,6 +91,9 @@ def _payload(
         effort=contract.Effort(attempt.effort) if attempt.effort else None,
         git=contract.GitIdentity(author_name=profile.git.author_name, author_email=profile.git.author_email),
         previous_attempt=_previous(task),
+        reporting=_reporting(report_url),
+        allow_no_change=effective.allow_no_change,
+        may_continue=bool(report_url) and may_continue(task.status, effective, run),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from bernstein_agent.contract import ResultClass
+from bernstein_agent.contract import Result, ResultClass
 from bernstein_operator.api.choices import LimitKind
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import pod_name
@@ -25,7 +25,7 @@ from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.fingerprint import fingerprint
 from bernstein_operator.decisions.granting import on_record
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify, result_of
-from bernstein_operator.decisions.usage import facts, total
+from bernstein_operator.decisions.usage import facts, of_contract, with_spend
 
 SHOW_WAITING_AFTER: Final = timedelta(seconds=10)
 """A Pod that hasn't started by then gets its reason shown; a plain one needs no such write."""
@@ -106,9 +106,8 @@ def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTa
     )
     if not result:
         return ended
-    summary = result.summary[:1024] or status.summary
-    spent = total(status.usage, ended.attempts[-1].usage)
-    return ended.model_copy(update={"summary": summary, "usage": spent})
+    told = ended.model_copy(update={"summary": result.summary[:1024] or status.summary})
+    return with_spend(told, told.attempt, of_contract(result.usage))
 
 
 def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> AgentTaskStatus:
@@ -122,15 +121,12 @@ def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> A
 
 
 def _with_spend_of(pod: Pod, status: AgentTaskStatus) -> AgentTaskStatus:
-    unheard = (one for one in status.attempts if one.end_time and not one.usage)
-    attempt = next((one for one in unheard if one.pod_name == pod.metadata.name), None)
+    ended = (one for one in status.attempts if one.end_time)
+    attempt = next((one for one in ended if one.pod_name == pod.metadata.name), None)
     result = result_of(pod) if attempt else None
     if not (attempt and result):
         return status
-    spent = facts(result)["usage"]
-    heard = attempt.model_copy(update={"usage": spent})
-    attempts = tuple(heard if one is attempt else one for one in status.attempts)
-    return status.model_copy(update={"attempts": attempts, "usage": total(status.usage, spent)})
+    return with_spend(status, attempt.number, of_contract(result.usage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +144,18 @@ def find_end(
     bounds: Bounds,
     has_repository: bool,
     now: datetime,
+    posted: Result | None = None,
 ) -> Ended | None:
-    """Return how the open attempt ended, or None while it goes on."""
+    """Return how the open attempt ended, or None while it goes on; ``posted`` is its own word, as reported."""
     if not sighting:
         outcome = _vanished(now) if attempt.pod_uid else _too_late(bounds, now=now)
         return Ended(outcome, None) if outcome else None
     pod = sighting.pod
     limit = limits_of(bounds, attempt, pod, now=now)[0]
     if pod.ended or sighting.gone:
-        outcome = classify(pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now)
+        outcome = classify(
+            pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now, posted=posted
+        )
         return Ended(outcome, pod)
     hopeless = _hopeless(pod, limit, bounds, now=now)
     return Ended(hopeless, pod) if hopeless else None

@@ -23,6 +23,7 @@ from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.config import Configs
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
+from bernstein_operator.world.meter import Meter
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
 from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks, roster_key, task_roster_key
@@ -43,6 +44,7 @@ class World:
         self.configs = Configs(marks)
         self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
+        self.meter = Meter(marks, self._pods, task_of=self._task_of, clock=clock)
         self._graves = Graves()
         self._slots: set[str] = set()
         self._roster_of_task: dict[str, Key] = {}
@@ -124,6 +126,7 @@ class World:
             ready_since=roster.ready_since.get(task.meta.uid),
             refusal=refusal,
             run_gone_since=roster.gone_since,
+            reading=self.meter.reading(task.meta.uid),
         )
 
     def run_snapshot(self, key: Key) -> RunSnapshot | None:
@@ -141,7 +144,7 @@ class World:
         """Take note of an AgentTask as it is, unless that is old news; returns what was read."""
         task = TaskObject.parse(raw)
         known = self._tasks.get(task.meta.key)
-        if not self._is_old_news(task.meta, known.meta if known else None):
+        if not self._graves.too_late(task.meta, known.meta if known else None):
             self._take_in(task, known)
         return task
 
@@ -172,6 +175,7 @@ class World:
             return
         del self._tasks[meta.key]
         self.profiles.forget(known)
+        self.meter.forget(meta.uid)
         roster = self._roster_of(known)
         roster.remove(known, counts=self.run_of(known) is not None)
         self._slots.discard(meta.uid)
@@ -188,7 +192,7 @@ class World:
         run = RunObject.parse(raw)
         key = run.meta.key
         known = self._runs.get(key)
-        if self._is_old_news(run.meta, known.meta if known else None):
+        if self._graves.too_late(run.meta, known.meta if known else None):
             return run
         self._runs[key] = run
         self._rosters.setdefault(roster_key(key), Roster()).begin(key, run.meta.uid)
@@ -217,7 +221,7 @@ class World:
         """Take note of an AgentProfile as it is; returns what was read."""
         profile = ProfileObject.parse(raw)
         known = self.profiles.current(profile.meta.key)
-        if not self._is_old_news(profile.meta, known.meta if known else None):
+        if not self._graves.too_late(profile.meta, known.meta if known else None):
             self.profiles.put(profile)
             self._mark_users(profile.meta)
         return profile
@@ -333,6 +337,7 @@ class World:
             self._slots.discard(task.meta.uid)
             self._roster_of(task).withdraw(task.meta.uid)
         self._pods.forget_gone(task.meta.uid, keep=attempt.pod_name if attempt else "")
+        self.meter.settle(task)
         self._recount(task.meta.uid)
 
     def _recount(self, uid: str) -> int:
@@ -350,10 +355,6 @@ class World:
         if change and roster.run:
             self._marks.run(roster.run)
         return change
-
-    def _is_old_news(self, new: Metadata, known: Metadata | None) -> bool:
-        """Whether something as new or newer is known under that name, or that the object is gone."""
-        return self._graves.too_late(new) or (known is not None and new.version <= known.version)
 
     def _pod_changed(self, pod: Pod, uid: str) -> None:
         # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
@@ -394,9 +395,8 @@ class World:
             self._marks.task(task.meta.key)
 
     def _mark_users(self, profile: Metadata) -> None:
-        for task in self._tasks.values():
-            if task.meta.namespace != profile.namespace or task.status.phase in SETTLED_PHASES:
-                continue
+        neighbours = (one for one in self._tasks.values() if one.meta.namespace == profile.namespace)
+        for task in (one for one in neighbours if one.status.phase not in SETTLED_PHASES):
             effective = self.effective_of(task)
             if effective and effective.profile == profile.name:
                 self._marks.task(task.meta.key)
