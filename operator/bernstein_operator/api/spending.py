@@ -108,3 +108,6 @@ class Spend:
     def sample(self, scope: ScopeSize) -> Sample:
         """Return what the ended attempts of a scope have cost."""
         return dict(self.samples).get(scope, Sample())
+
+
+NO_SPEND: Final = Spend()

@@ -7,6 +7,7 @@ that there is none. The operator's maximum for a run stands above them all.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.money import Money
@@ -27,6 +28,9 @@ class Cap:
     usd: Money | None = None
     source: CapSource = CapSource.UNLIMITED
     overrides: bool = False
+
+
+UNLIMITED: Final = Cap()
 
 
 def cap_of(spec: Money | None, config: RunConfig, operator: OperatorBudget) -> Cap:

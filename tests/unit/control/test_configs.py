@@ -13,7 +13,7 @@ from tests.unit.kube.server import serving
 from tests.unit.objects import T0, raw_run
 from tests.unit.world.marks import Marked
 
-NAMED = {"configFrom": {"configMapRef": {"name": "limits"}}}
+NAMED: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "limits"}}}
 
 
 def says(dollars: int) -> dict[str, Any]:
