@@ -74,6 +74,7 @@ def _payload(
         effort=contract.Effort(attempt.effort) if attempt.effort else None,
         git=contract.GitIdentity(author_name=profile.git.author_name, author_email=profile.git.author_email),
         previous_attempt=_previous(task),
+        exchange=_exchange(task),
     )
 
 
@@ -115,3 +116,11 @@ def _previous(task: TaskObject) -> contract.PreviousAttempt | None:
         branch=last.branch,
         rescue_branch=last.rescue_branch,
     )
+
+
+def _exchange(task: TaskObject) -> contract.Exchange | None:
+    """Return what the task asked last, with the answer that it goes on with."""
+    question, answer = task.status.question, task.status.answer
+    if not (question and answer):
+        return None
+    return contract.Exchange(question=question.text, answer=answer.text)

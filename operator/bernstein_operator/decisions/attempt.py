@@ -25,7 +25,7 @@ from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.fingerprint import fingerprint
 from bernstein_operator.decisions.granting import on_record
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify, result_of
-from bernstein_operator.decisions.usage import facts, total
+from bernstein_operator.decisions.usage import continued, facts, total
 
 SHOW_WAITING_AFTER: Final = timedelta(seconds=10)
 """A Pod that hasn't started by then gets its reason shown; a plain one needs no such write."""
@@ -108,7 +108,8 @@ def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTa
         return ended
     summary = result.summary[:1024] or status.summary
     spent = total(status.usage, ended.attempts[-1].usage)
-    return ended.model_copy(update={"summary": summary, "usage": spent})
+    went_on = status.continuation or continued(result, at=outcome.ended_at)
+    return ended.model_copy(update={"summary": summary, "usage": spent, "continuation": went_on})
 
 
 def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> AgentTaskStatus:

@@ -21,6 +21,7 @@ from bernstein_operator.api.run import (
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
+    MOVING_PHASES,
     ConditionStatus,
     ConditionType,
     RunPhase,
@@ -32,9 +33,9 @@ from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run
 from bernstein_operator.decisions.plan import RunDecision, earliest
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
 from bernstein_operator.decisions.run_deadline import has_passed, next_look, warned_at, warning
+from bernstein_operator.decisions.run_input import input_required, input_text, only_people_help
 from bernstein_operator.decisions.ttl import clear_at
 
-_MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
 _BUSY: Final[dict[str, str]] = {RunReason.AT_CEILING: RunReason.TASKS_ACTIVE}
 """Reasons that take turns with every slot that is freed and filled; the change is no news."""
 
@@ -146,7 +147,9 @@ def _is_over(snapshot: RunSnapshot) -> bool:
 
 
 def _is_still(snapshot: RunSnapshot) -> bool:
-    moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck + snapshot.retrying
+    moving = (
+        sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck + snapshot.retrying
+    )
     return moving == 0 and snapshot.live == 0
 
 
@@ -173,7 +176,7 @@ def _ended(snapshot: RunSnapshot) -> _Verdict:
 
 def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     # What can't be read isn't settled by a cancel either, and must not keep its run from its end.
-    unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck
+    unsettled = sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck
     how, what = ("Cancelled", "are being stopped") if snapshot.run.cancelled else ("Drained", "finish")
     if unsettled or snapshot.live:
         text = f"{how} by annotation; agents that {what}: {snapshot.live}."
@@ -187,6 +190,8 @@ def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
         return Standing(RunReason.TASK_CREATION_REFUSED, snapshot.refused)
     if not more and not sum(snapshot.phases.values()):
         return Standing(RunReason.NO_TASKS, "The run has no task yet; it doesn't end without one.")
+    if only_people_help(snapshot):
+        return Standing(RunReason.INPUT_REQUIRED, input_text(snapshot))
     if ceiling == 0:
         text = "The ceiling is 0, by concurrency.maxAgents or the operator's own limit: nothing starts."
         return Standing(RunReason.CEILING_ZERO, text)
@@ -203,7 +208,10 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
     resumed = find(stored.conditions, ConditionType.SUSPENDED) is not None and not suspend
     warned = warned_at(snapshot.run, now=now)
     wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
-    wanted += warning(snapshot.run, phase=verdict.phase, warned=warned)
+    wanted += [
+        *input_required(snapshot, verdict.phase),
+        *warning(snapshot.run, phase=verdict.phase, warned=warned),
+    ]
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
@@ -241,6 +249,7 @@ def _counts(snapshot: RunSnapshot) -> TaskCounts:
         "blocked_by_failure": TaskPhase.BLOCKED_BY_FAILURE,
         "blocked_by_abandon": TaskPhase.BLOCKED_BY_ABANDON,
         "quarantined": TaskPhase.QUARANTINED,
+        "awaiting_input": TaskPhase.AWAITING_INPUT,
     }
     counts = {name: snapshot.phases.get(phase, 0) for name, phase in by_field.items()}
     return TaskCounts(total=sum(snapshot.phases.values()), **counts)

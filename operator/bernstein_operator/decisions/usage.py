@@ -1,10 +1,11 @@
 """What an attempt's own report puts on record, and what a task has spent over all its attempts."""
 
+from datetime import datetime
 from typing import Any
 
 from bernstein_agent.contract import Result
 from bernstein_operator.api.money import Money
-from bernstein_operator.api.task_status import Usage
+from bernstein_operator.api.task_status import Continuation, Usage
 
 
 def facts(result: Result) -> dict[str, Any]:
@@ -22,7 +23,15 @@ def facts(result: Result) -> dict[str, Any]:
         "branch": result.branch,
         "rescue_branch": result.rescue_branch,
         "retry_after_seconds": result.retry_after_seconds,
+        "finish_percent": result.finish_percent,
     }
+
+
+def continued(result: Result, *, at: datetime) -> Continuation | None:
+    """Return that the agent went on after it had left no commit, for a task of which that isn't known yet."""
+    if result.continued is None:
+        return None
+    return Continuation(attempt=result.subject.attempt, time=at, session_id=result.continued)
 
 
 def total(before: Usage | None, spent: Usage | None) -> Usage | None:
