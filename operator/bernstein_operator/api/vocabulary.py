@@ -47,6 +47,9 @@ SETTLED_PHASES: Final = frozenset(
 BLOCKED_PHASES: Final = frozenset({TaskPhase.BLOCKED_BY_FAILURE, TaskPhase.BLOCKED_BY_ABANDON})
 """Phases that follow from another task's end and are looked at again when that changes."""
 
+MOVING_PHASES: Final = frozenset({TaskPhase.PENDING, TaskPhase.RUNNING, TaskPhase.AWAITING_INPUT})
+"""Phases from which a task may yet come to a good end without a retry."""
+
 FINAL_PHASES: Final = frozenset({TaskPhase.SUCCEEDED, TaskPhase.CANCELLED, TaskPhase.ABANDONED})
 """Phases that nothing and nobody ever changes."""
 

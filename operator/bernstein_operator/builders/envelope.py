@@ -94,6 +94,7 @@ def _payload(
         reporting=_reporting(report_url),
         allow_no_change=effective.allow_no_change,
         may_continue=bool(report_url) and may_continue(task.status, effective, run),
+        exchange=_exchange(task),
     )
 
 
@@ -135,3 +136,11 @@ def _previous(task: TaskObject) -> contract.PreviousAttempt | None:
         branch=last.branch,
         rescue_branch=last.rescue_branch,
     )
+
+
+def _exchange(task: TaskObject) -> contract.Exchange | None:
+    """Return what the task asked last, with the answer that it goes on with."""
+    question, answer = task.status.question, task.status.answer
+    if not (question and answer):
+        return None
+    return contract.Exchange(question=question.text, answer=answer.text)

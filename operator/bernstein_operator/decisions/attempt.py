@@ -25,7 +25,7 @@ from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.fingerprint import fingerprint
 from bernstein_operator.decisions.granting import on_record
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify, result_of
-from bernstein_operator.decisions.usage import facts, of_contract, with_spend
+from bernstein_operator.decisions.usage import continued, facts, of_contract, with_spend
 
 SHOW_WAITING_AFTER: Final = timedelta(seconds=10)
 """A Pod that hasn't started by then gets its reason shown; a plain one needs no such write."""
@@ -106,8 +106,9 @@ def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTa
     )
     if not result:
         return ended
-    told = ended.model_copy(update={"summary": result.summary[:1024] or status.summary})
-    return with_spend(told, told.attempt, of_contract(result.usage))
+    went_on = status.continuation or continued(result, at=outcome.ended_at)
+    changes = {"summary": result.summary[:1024] or status.summary, "continuation": went_on}
+    return with_spend(ended.model_copy(update=changes), ended.attempt, of_contract(result.usage))
 
 
 def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> AgentTaskStatus:

@@ -38,7 +38,9 @@ _CLAIMABLE: Final = frozenset(
         ResultClass.OOM,
         ResultClass.CAPACITY,
         ResultClass.DISRUPTION,
+        ResultClass.TASK_BUDGET,
         ResultClass.ABANDONED,
+        ResultClass.ASKED,
     }
 )
 """What an agent's result may say of itself; whatever else it says counts as a failure of its own."""

@@ -21,6 +21,7 @@ from bernstein_operator.api.run import (
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
+    MOVING_PHASES,
     ConditionStatus,
     ConditionType,
     RunPhase,
@@ -33,9 +34,9 @@ from bernstein_operator.decisions.plan import RunDecision, earliest
 from bernstein_operator.decisions.progress import progress
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
 from bernstein_operator.decisions.run_deadline import has_passed, next_look, warned_at, warning
+from bernstein_operator.decisions.run_input import input_required
 from bernstein_operator.decisions.ttl import clear_at
 
-_MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
 _BUSY: Final[dict[str, str]] = {
     RunReason.AT_CEILING: RunReason.TASKS_ACTIVE,
     RunReason.AT_OPERATOR_CEILING: RunReason.TASKS_ACTIVE,
@@ -151,7 +152,9 @@ def _is_over(snapshot: RunSnapshot) -> bool:
 
 
 def _is_still(snapshot: RunSnapshot) -> bool:
-    moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck + snapshot.retrying
+    moving = (
+        sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck + snapshot.retrying
+    )
     return moving == 0 and snapshot.live == 0
 
 
@@ -178,7 +181,7 @@ def _ended(snapshot: RunSnapshot) -> _Verdict:
 
 def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     # What can't be read isn't settled by a cancel either, and must not keep its run from its end.
-    unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck
+    unsettled = sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck
     how, what = ("Cancelled", "are being stopped") if snapshot.run.cancelled else ("Drained", "finish")
     if unsettled or snapshot.live:
         text = f"{how} by annotation; agents that {what}: {snapshot.live}."
@@ -195,8 +198,11 @@ def _status(
     resumed = find(stored.conditions, ConditionType.SUSPENDED) is not None and not suspend
     warned = warned_at(snapshot.run, now=now)
     wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
-    wanted += warning(snapshot.run, phase=verdict.phase, warned=warned)
-    wanted += [] if ended else ceiling_conditions(ceiling)
+    wanted += [
+        *input_required(snapshot, verdict.phase),
+        *warning(snapshot.run, phase=verdict.phase, warned=warned),
+        *([] if ended else ceiling_conditions(ceiling)),
+    ]
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
@@ -234,6 +240,7 @@ def _counts(snapshot: RunSnapshot) -> TaskCounts:
         "blocked_by_failure": TaskPhase.BLOCKED_BY_FAILURE,
         "blocked_by_abandon": TaskPhase.BLOCKED_BY_ABANDON,
         "quarantined": TaskPhase.QUARANTINED,
+        "awaiting_input": TaskPhase.AWAITING_INPUT,
     }
     counts = {name: snapshot.phases.get(phase, 0) for name, phase in by_field.items()}
     return TaskCounts(total=sum(snapshot.phases.values()), **counts)

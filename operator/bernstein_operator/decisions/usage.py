@@ -4,12 +4,13 @@ Every word about an attempt's spend holds its total. So each number of it only e
 however often, and what a task has spent rises by the difference.
 """
 
+from datetime import datetime
 from typing import Any, Final
 
 from bernstein_agent import contract
 from bernstein_agent.contract import Result
 from bernstein_operator.api.money import MAX_DOLLARS, Money
-from bernstein_operator.api.task_status import AgentTaskStatus, Usage
+from bernstein_operator.api.task_status import AgentTaskStatus, Continuation, Usage
 
 MOST_TOKENS: Final = 2**53
 MOST_MONEY: Final = Money(MAX_DOLLARS * 1_000_000)
@@ -25,6 +26,7 @@ def facts(result: Result) -> dict[str, Any]:
         "branch": result.branch,
         "rescue_branch": result.rescue_branch,
         "retry_after_seconds": result.retry_after_seconds,
+        "finish_percent": result.finish_percent,
     }
 
 
@@ -49,6 +51,13 @@ def highest(known: Usage | None, heard: Usage | None) -> Usage | None:
         "cost_usd": max(known.cost_usd, heard.cost_usd),
     }
     return known.model_copy(update=changes)
+
+
+def continued(result: Result, *, at: datetime) -> Continuation | None:
+    """Return that the agent went on after it had left no commit, for a task of which that isn't known yet."""
+    if result.continued is None:
+        return None
+    return Continuation(attempt=result.subject.attempt, time=at, session_id=result.continued)
 
 
 def total(before: Usage | None, spent: Usage | None) -> Usage | None:

@@ -12,8 +12,9 @@ from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency, RunSnapshot
-from bernstein_operator.api.vocabulary import TaskPhase
+from bernstein_operator.api.vocabulary import MOVING_PHASES, TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
+from bernstein_operator.decisions.asking import stood_since
 from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
 from bernstein_operator.decisions.naming import dependency, is_stuck, needs, owner, unmet
@@ -72,7 +73,7 @@ class Roster:
         """
         told = [self.tasks[uid] for uid, maker in self._stuck.items() if self.counts(maker)]
         phases = self.phases
-        others = phases[TaskPhase.PENDING] + phases[TaskPhase.RUNNING] - len(told)
+        others = sum(phases[phase] for phase in MOVING_PHASES) - len(told)
         return len(told) if others else self._still_stuck(told)
 
     @property
@@ -89,8 +90,8 @@ class Roster:
         """Return how many tasks have yet to answer a retry of their own, or of the run at ``asked``."""
         due = {uid for uid, maker in self._asking.items() if self.counts(maker)}
         for uid, maker in self._retriable.items() if asked else ():
-            ended = self.tasks[uid].status.completion_time
-            if asked and ended and ended <= asked and self.counts(maker):
+            since = stood_since(self.tasks[uid].status)
+            if asked and since and since <= asked and self.counts(maker):
                 due.add(uid)
         return len(due)
 
