@@ -62,7 +62,9 @@ class Operator:
         self._queue = WorkQueue(clock.monotonic)
         holds = Holds(clock.monotonic)
         self._marks = Marks(self._queue, holds, asleep=True)
-        self.world = World(self._marks, clock=clock.now, operator_limit=settings.max_agents)
+        self.world = World(
+            self._marks, clock=clock.now, operator_limit=settings.max_agents, budget=settings.budget
+        )
         tenure = Tenure(clock.monotonic)
         self._api = KubeApi(
             connection,

@@ -51,6 +51,9 @@ class Need:
     left_tokens: int | None = None
 
 
+NO_NEED: Final = Need()
+
+
 @dataclass(frozen=True, slots=True)
 class Allotment:
     """What an attempt is given at its admission.
@@ -75,6 +78,9 @@ class Sample:
     count: int = 0
     micros: int = 0
     tokens: int = 0
+
+
+NO_SAMPLE: Final = Sample()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ class Spend:
 
     def sample(self, scope: ScopeSize) -> Sample:
         """Return what the ended attempts of a scope have cost."""
-        return dict(self.samples).get(scope, Sample())
+        return dict(self.samples).get(scope, NO_SAMPLE)
 
 
 NO_SPEND: Final = Spend()

@@ -310,7 +310,7 @@ class Controller:
         # A run in which nothing waits must not use up the one try that a refusing namespace grants.
         wanted = min(decision.free, snapshot.waiting)
         free, ask_again = self._holds.allowance(key.namespace, wanted)
-        self._world.grant(name, free=free)
+        self._world.grant(name, free=free, funds=decision.funds)
         work, due = self._run_write(snapshot, decision)
         wake = _seconds_until(decision.wake, clock.now(), None)
         waits = (one for one in (ask_again, due, pause, wake) if one is not None)

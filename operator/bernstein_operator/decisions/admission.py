@@ -1,24 +1,30 @@
 """Which of the tasks that could start gets the next free slot.
 
 Order: priority (1 first), then the role with the fewest live agents, so that one role's flood doesn't starve
-the others, then age. The structure below keeps waiting tasks sorted by (priority, role, age), so that a pick
-costs the number of roles, not the number of waiting tasks.
+the others, then age. The structure below keeps waiting tasks sorted by (priority, role and need, age): a pick
+costs the number of roles, not the number of waiting tasks. Those for which the run's money isn't enough are
+passed over; tasks with equal needs get the same answer, so one of them is asked for.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict, SortedKeyList
 
 from bernstein_operator.api.objects import RunObject
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
+from bernstein_operator.api.spending import NO_NEED, Need
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, RunPhase
+from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Till
 
 DEFAULT_MAX_AGENTS: Final = 6
+_STARTS_NOTHING: Final = ENDED_RUN_PHASES | {RunPhase.STOPPED}
 
 
 _Order: TypeAlias = tuple[int, tuple[str, str]]
+_Kind: TypeAlias = tuple[str, Need]
+"""Role and need: of those that have both in common, the oldest stands for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Candidate:
         role: counted for fairness.
         age: creation time and name: what is older goes first, and ties have an order.
         turn: how often the API server has refused its Pod: others are tried before it is tried again.
+        need: what it would take of its run's budget.
     """
 
     uid: str
@@ -38,6 +45,7 @@ class Candidate:
     role: str
     age: tuple[str, str]
     turn: int = 0
+    need: Need = NO_NEED
 
     @property
     def order(self) -> _Order:
@@ -53,7 +61,9 @@ def configured_ceiling(*, spec: int | None, operator: int | None) -> int:
 
 def has_room(run: RunObject | None, *, live: int, operator_limit: int | None) -> bool:
     """Whether a run that holds ``live`` slots would let one more task start."""
-    if not (run and run.spec) or run.spec.suspend or run.status.phase in ENDED_RUN_PHASES:
+    if not (run and run.spec) or run.spec.suspend or run.status.phase in _STARTS_NOTHING:
+        return False
+    if run.status.budget and run.status.budget.should_stop:
         return False
     return live < configured_ceiling(spec=run.spec.concurrency.max_agents, operator=operator_limit)
 
@@ -63,7 +73,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Candidate] = {}
-        self._sorted: SortedDict[int, dict[str, SortedKeyList[Candidate, _Order]]] = SortedDict()
+        self._sorted: SortedDict[int, dict[_Kind, SortedKeyList[Candidate, _Order]]] = SortedDict()
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -77,36 +87,64 @@ class Waiting:
             return
         self.remove(candidate.uid)
         self._by_uid[candidate.uid] = candidate
-        roles = self._sorted.setdefault(candidate.priority, {})
-        roles.setdefault(candidate.role, SortedKeyList(key=_by_order)).add(candidate)
+        kinds = self._sorted.setdefault(candidate.priority, {})
+        kinds.setdefault(_kind(candidate), SortedKeyList(key=_by_order)).add(candidate)
 
     def remove(self, uid: str) -> None:
         """Take a task out, if it is in."""
         candidate = self._by_uid.pop(uid, None)
         if not candidate:
             return
-        roles = self._sorted[candidate.priority]
-        roles[candidate.role].remove(candidate)
-        if not roles[candidate.role]:
-            del roles[candidate.role]
-        if not roles:
+        kinds, kind = self._sorted[candidate.priority], _kind(candidate)
+        kinds[kind].remove(candidate)
+        if not kinds[kind]:
+            del kinds[kind]
+        if not kinds:
             del self._sorted[candidate.priority]
 
-    def take(self, *, free: int, live_by_role: Mapping[str, int]) -> list[Candidate]:
-        """Take out up to ``free`` tasks in the order in which they are to start."""
-        live = Counter(live_by_role)
+    def needs(self) -> frozenset[Need]:
+        """Return what all of them would take of their run's budget, each need once."""
+        return frozenset(need for kinds in self._sorted.values() for _, need in kinds)
+
+    def in_need(self, need: Need) -> Iterator[str]:
+        """Yield the UIDs of those that have a need."""
+        for kinds in self._sorted.values():
+            for (_, other), waiting in kinds.items():
+                if other == need:
+                    yield from (one.uid for one in waiting)
+
+    def need_of(self, uid: str) -> Need | None:
+        """Return what a task would take of its run's budget, None where it doesn't wait."""
+        candidate = self._by_uid.get(uid)
+        return candidate.need if candidate else None
+
+    def take(
+        self, *, free: int, live_by_role: Mapping[str, int], till: Till | None = None
+    ) -> list[Candidate]:
+        """Take out up to ``free`` tasks in the order in which they are to start, and their shares out of
+        ``till``."""
+        live, till = Counter(live_by_role), till or Till(UNLIMITED_FUNDS)
         taken: list[Candidate] = []
-        while len(taken) < free and self._sorted:
-            candidate = self._next(live)
+        while len(taken) < free:
+            candidate = self._next(live, till)
+            if not candidate:
+                break
             self.remove(candidate.uid)
+            till.give(candidate.uid, candidate.need)
             live[candidate.role] += 1
             taken.append(candidate)
         return taken
 
-    def _next(self, live: Counter[str]) -> Candidate:
-        _, roles = self._sorted.peekitem(0)
-        heads: list[Candidate] = [waiting[0] for waiting in roles.values()]
-        return min(heads, key=lambda one: (live[one.role], one.order))
+    def _next(self, live: Counter[str], till: Till) -> Candidate | None:
+        for kinds in self._sorted.values():
+            heads = [waiting[0] for (_, need), waiting in kinds.items() if not till.refusal(need)]
+            if heads:
+                return min(heads, key=lambda one: (live[one.role], one.order))
+        return None
+
+
+def _kind(candidate: Candidate) -> _Kind:
+    return candidate.role, candidate.need
 
 
 def _by_order(candidate: Candidate) -> _Order:

@@ -14,6 +14,7 @@ from typing import Final
 from bernstein_operator.api.budget import BudgetStatus, ReachedBand, RunBudget
 from bernstein_operator.api.choices import BudgetBand, BudgetUnit
 from bernstein_operator.api.money import Money
+from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.api.spending import DEFAULT_ESTIMATE, OperatorBudget, Spend
 from bernstein_operator.decisions.caps import UNLIMITED, Cap, cap_of
@@ -53,15 +54,24 @@ class Limits:
 
 def limits_of(spec: RunBudget, config: RunConfig, operator: OperatorBudget) -> Limits:
     """Return what holds for a run once all that is said of it is laid together."""
-    own = spec.estimate_per_attempt_usd
     return Limits(
         cap=cap_of(spec.usd, config, operator),
         tokens=spec.tokens or None,
         # One of the two alone may lie beyond the other's built-in value, and goes before it.
         warn_percent=spec.warn_percent or min(WARN_PERCENT, spec.critical_percent or WARN_PERCENT),
         critical_percent=spec.critical_percent or max(CRITICAL_PERCENT, spec.warn_percent or 0),
-        estimate=own if own and own.micros else operator.estimate,
+        estimate=_estimate(spec, operator),
     )
+
+
+def estimate_of(run: RunObject | None, operator: OperatorBudget) -> Money:
+    """Return what an attempt of a run is taken to cost before any of its scope has ended; never 0."""
+    return _estimate(run.spec.budget, operator) if run and run.spec else operator.estimate
+
+
+def _estimate(spec: RunBudget, operator: OperatorBudget) -> Money:
+    own = spec.estimate_per_attempt_usd
+    return own if own and own.micros else operator.estimate
 
 
 def budget_of(stored: BudgetStatus | None, limits: Limits, spend: Spend, *, now: datetime) -> BudgetStatus:

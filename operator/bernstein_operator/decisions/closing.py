@@ -20,6 +20,8 @@ from bernstein_operator.decisions.attempt import (
     find_end,
     open_attempt,
 )
+from bernstein_operator.decisions.budget_stop import believed
+from bernstein_operator.decisions.charging import charged
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.effects import untraceable, weighed
 from bernstein_operator.decisions.escalation import climbed
@@ -74,7 +76,8 @@ def closed(course: Course, question: Question) -> Course:
     if not end:
         return course
     outcome = weighed(end, attempt, effects=question.effective.effects)
-    status = close(heard(course.status, question), outcome, end.pod)
+    outcome = believed(outcome, attempt, question.snapshot.run, question.effective)
+    status = charged(close(heard(course.status, question), outcome, end.pod), outcome, question)
     status = with_suggestion(status, question.effective, question.profile)
     beaten = question.cancelled and end.outcome.result_class is ResultClass.DEADLINE
     if beaten or status.phase in SETTLED_PHASES:

@@ -58,6 +58,9 @@ class Funds:
         return replace(self, spend=spend)
 
 
+UNLIMITED_FUNDS: Final = Funds()
+
+
 def allot(need: Need, funds: Funds) -> Allotment | AdmittedReason:
     """Return what an attempt of that need is given now, or what it waits for. No side effects.
 
@@ -123,20 +126,16 @@ def _clamped(wanted: Allotment, funds: Funds) -> Allotment | None:
 
 
 class Till:
-    """One pass over the tasks that wait: who is given what, and which needs are not met."""
+    """One pass over the tasks that wait: who is given what of a run's money."""
 
     def __init__(self, funds: Funds) -> None:
         self._funds = funds
         self.given: dict[str, Allotment] = {}
-        self.refused: dict[Need, AdmittedReason] = {}
 
-    def refuses(self, need: Need) -> bool:
-        """Whether there isn't enough for that need now; what it waits for is noted."""
+    def refusal(self, need: Need) -> AdmittedReason | None:
+        """Return what a task of that need waits for now, None where there is enough for it."""
         answer = allot(need, self._funds)
-        if isinstance(answer, AdmittedReason):
-            self.refused[need] = answer
-            return True
-        return False
+        return answer if isinstance(answer, AdmittedReason) else None
 
     def give(self, task: str, need: Need) -> None:
         """Take a task's share out."""

@@ -49,6 +49,8 @@ def highest(known: Usage | None, heard: Usage | None) -> Usage | None:
         "output_tokens": max(known.output_tokens, heard.output_tokens),
         "cached_tokens": max(known.cached_tokens, heard.cached_tokens),
         "cost_usd": max(known.cost_usd, heard.cost_usd),
+        # An estimate stands until at least as much is reported.
+        "estimated_usd": (heard if heard.cost_usd >= known.cost_usd else known).estimated_usd,
     }
     return known.model_copy(update=changes)
 
@@ -94,4 +96,11 @@ def with_spend(status: AgentTaskStatus, attempt: int, heard: Usage | None) -> Ag
     raised = one.model_copy(update={"usage": now})
     attempts = tuple(raised if other is one else other for other in status.attempts)
     spent = total(status.usage, rise(one.usage, now))
-    return status.model_copy(update={"attempts": attempts, "usage": spent})
+    guessed = _estimated(status.usage) - _estimated(one.usage) + _estimated(now)
+    known = {"estimated_usd": Money(guessed) if guessed > 0 else None}
+    usage = spent.model_copy(update=known) if spent else None
+    return status.model_copy(update={"attempts": attempts, "usage": usage})
+
+
+def _estimated(usage: Usage | None) -> int:
+    return usage.estimated_usd.micros if usage and usage.estimated_usd else 0

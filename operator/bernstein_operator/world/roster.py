@@ -12,14 +12,17 @@ from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency, RunSnapshot
-from bernstein_operator.api.vocabulary import MOVING_PHASES, TaskPhase
+from bernstein_operator.api.spending import Need
+from bernstein_operator.api.vocabulary import MOVING_PHASES, AdmittedReason, TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
 from bernstein_operator.decisions.asking import stood_since
 from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
 from bernstein_operator.decisions.naming import dependency, is_stuck, needs, owner, unmet
+from bernstein_operator.decisions.reserving import Till
 from bernstein_operator.decisions.retrying import asks_for_retry, goes_on_after_retry
 from bernstein_operator.decisions.run_commands import retry_of
+from bernstein_operator.world.purse import Purse
 
 
 class Roster:
@@ -45,6 +48,8 @@ class Roster:
         self._asking: dict[str, str] = {}
         self._resumed: dict[str, str] = {}
         self._held: dict[str, tuple[int, str]] = {}
+        self.purse = Purse()
+        self._short: dict[Need, AdmittedReason] = {}
 
     @property
     def phases(self) -> Counter[TaskPhase]:
@@ -108,6 +113,20 @@ class Roster:
             counts[role] += count
         return counts
 
+    def short_of(self, uid: str) -> AdmittedReason | None:
+        """Return what a task waits for, where its run's budget was found to be too small for it."""
+        need = self.waiting.need_of(uid)
+        return self._short.get(need) if need else None
+
+    def fall_short(self, till: Till) -> list[str]:
+        """Take note of whose needs ``till`` can't meet; returns the tasks for which that is news."""
+        before = self._short
+        self._short = {need: answer for need in self.waiting.needs() if (answer := till.refusal(need))}
+        news = {
+            need for need in before.keys() | self._short.keys() if before.get(need) != self._short.get(need)
+        }
+        return [uid for need in news for uid in self.waiting.in_need(need)]
+
     def snapshot(self, run: RunObject, *, operator_limit: int | None) -> RunSnapshot:
         """Return everything that concerns the run, already counted."""
         return RunSnapshot(
@@ -125,7 +144,20 @@ class Roster:
             last_retried=self.last_retried,
             resumed=self.resumed,
             present=self.present,
+            spend=self.purse.spend(),
+            needs=self.waiting.needs(),
+            all_wait=bool(self.waiting and not self.live) and self._all_wait(),
         )
+
+    def _all_wait(self) -> bool:
+        """Whether all tasks that could move wait for a slot, or for one that does."""
+        moving = (one for one in self.tasks.values() if one.status.phase in MOVING_PHASES)
+        counted = (one for one in moving if self.counts(one.made_by) and one.meta.uid not in self._stuck)
+        return all(one.meta.uid in self.waiting or self._is_behind(one) for one in counted)
+
+    def _is_behind(self, task: TaskObject) -> bool:
+        found = (self.owner_of(name) for name in unmet(task))
+        return any(one and one.status.phase in MOVING_PHASES for one in found)
 
     def begin(self, run: Key, uid: str) -> None:
         """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
@@ -136,6 +168,7 @@ class Roster:
             self.run_uid, self.refused = uid, ""
             self.first_admitted = self.last_retried = None
             self._departed.clear()
+            self.purse.clear()
             for task in told_before:
                 self._remember_moments(task)
 
@@ -187,6 +220,7 @@ class Roster:
         del self.tasks[task.meta.uid]
         self._unindex(task)
         self.withdraw(task.meta.uid)
+        self.purse.drop(task.meta.uid, counts=counts)
         succeeded = task.status.phase is TaskPhase.SUCCEEDED
         self._departed[TaskPhase.SUCCEEDED if succeeded else TaskPhase.CANCELLED] += counts
 
@@ -197,6 +231,7 @@ class Roster:
         than are recorded, what was seen stands. New tasks may have taken the place of deleted ones in the
         total; who succeeded or was cancelled stays so, and is missed all the same.
         """
+        self.purse.recall(status.budget)
         counts = status.tasks or TaskCounts()
         seen = self._departed
         self._departed = Counter()
@@ -302,4 +337,5 @@ def concerns_tasks(run: RunObject) -> tuple[object, ...]:
     spec = run.spec
     told = spec and (spec.suspend, spec.task_defaults, spec.repository, spec.deadline)
     asked = run.cancelled, run.drained, retry_of(run.status)
-    return run.meta.uid, run.status.phase, asked, told
+    reached = run.status.budget.reached if run.status.budget else ()
+    return run.meta.uid, run.status.phase, asked, told, reached

@@ -6,19 +6,23 @@ order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.effective import DEFAULT_SCOPE, EffectiveTask
 from bernstein_operator.api.names import inline_task_name
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
+from bernstein_operator.api.spending import OperatorBudget
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
+from bernstein_operator.decisions.accounts import account_of
 from bernstein_operator.decisions.admission import Candidate, has_room
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.closing import closed
 from bernstein_operator.decisions.course import Course, Question
+from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Funds, Till
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.config import Configs
 from bernstein_operator.world.graves import Graves
@@ -29,15 +33,24 @@ from bernstein_operator.world.profiles import Profiles, retried
 from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks, roster_key, task_roster_key
 
 _EMPTY: Final = Roster()
+_NO_SETTINGS: Final = OperatorBudget()
 
 
 class World:
     """The operator's picture of the cluster. One event loop only; nothing in here waits."""
 
-    def __init__(self, marks: Marks, *, clock: Callable[[], datetime], operator_limit: int | None) -> None:
+    def __init__(
+        self,
+        marks: Marks,
+        *,
+        clock: Callable[[], datetime],
+        operator_limit: int | None,
+        budget: OperatorBudget = _NO_SETTINGS,
+    ) -> None:
         self._marks = marks
         self._clock = clock
         self._operator_limit = operator_limit
+        self._budget = budget
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
         self.profiles = Profiles(marks, task_of=self._task_of)
@@ -127,12 +140,20 @@ class World:
             refusal=refusal,
             run_gone_since=roster.gone_since,
             reading=self.meter.reading(task.meta.uid),
+            share=roster.purse.share_of(task.meta.uid),
+            short=roster.short_of(task.meta.uid),
+            operator_budget=self._budget,
         )
 
     def run_snapshot(self, key: Key) -> RunSnapshot | None:
         """Return everything that concerns a run, None where there is no such run."""
-        run = self._runs.get(key)
-        return self.roster(key).snapshot(run, operator_limit=self._operator_limit) if run else None
+        run, roster = self._runs.get(key), self.roster(key)
+        if not run:
+            return None
+        for uid in roster.purse.live:
+            self._account(roster.tasks[uid])
+        counted = roster.snapshot(run, operator_limit=self._operator_limit)
+        return replace(counted, config=self.configs.of(run), operator_budget=self._budget)
 
     def profile_snapshot(self, key: Key) -> ProfileSnapshot | None:
         """Return everything that concerns a profile, None where there is no such profile."""
@@ -159,6 +180,7 @@ class World:
         news = roster.put(task)
         self._learn(task)
         self._settle_slots(task)
+        self._account(task)
         self._marks.task(task.meta.key)
         if task.run_key and (not before or concerns_run(before) != concerns_run(task) or news):
             self._marks.run(task.run_key)
@@ -199,6 +221,8 @@ class World:
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
             self._mark_all(key)
+            for task in self.roster(key).tasks.values():
+                self._account(task)
         if known and retried(known.status.requests) != retried(run.status.requests):
             for task in self.roster(key).tasks.values():
                 self._learn(task)
@@ -280,15 +304,16 @@ class World:
         elif roster.offer(candidate, now=self._clock()) and task.run_key:
             self._marks.run(task.run_key)
 
-    def grant(self, run: Key, *, free: int) -> None:
-        """Give up to ``free`` slots of a run to the tasks that are next, and mark these."""
-        roster = self.roster(run)
-        for candidate in roster.waiting.take(free=free, live_by_role=roster.live_by_role):
+    def grant(self, run: Key, *, free: int, funds: Funds = UNLIMITED_FUNDS) -> None:
+        """Give up to ``free`` slots of a run, and shares of its ``funds``, to the tasks that are next."""
+        roster, till = self.roster(run), Till(funds)
+        for candidate in roster.waiting.take(free=free, live_by_role=roster.live_by_role, till=till):
             waited = self._clock() - roster.ready_since.get(candidate.uid, self._clock())
             metrics.SLOT_REFILL.observe(waited.total_seconds())
             self._slots.add(candidate.uid)
+            roster.purse.share(candidate.uid, till.given[candidate.uid])
             self._recount(candidate.uid)
-            task = roster.tasks.get(candidate.uid)
+        for task in (roster.tasks.get(uid) for uid in (*till.given, *roster.fall_short(till))):
             if task:
                 self._marks.task(task.meta.key)
 
@@ -296,6 +321,7 @@ class World:
         """Take a slot back that was granted and not used."""
         if task.meta.uid in self._slots:
             self._slots.discard(task.meta.uid)
+            self._roster_of(task).purse.settle(task.meta.uid)
             self._recount(task.meta.uid)
 
     # --- inside ---------------------------------------------------------------------------------------
@@ -336,9 +362,18 @@ class World:
         if attempt:
             self._slots.discard(task.meta.uid)
             self._roster_of(task).withdraw(task.meta.uid)
+            self._roster_of(task).purse.settle(task.meta.uid)
         self._pods.forget_gone(task.meta.uid, keep=attempt.pod_name if attempt else "")
         self.meter.settle(task)
         self._recount(task.meta.uid)
+
+    def _account(self, task: TaskObject) -> None:
+        """Take note of what a task has spent, and may yet."""
+        roster, effective, attempt = self._roster_of(task), self.effective_of(task), open_attempt(task.status)
+        if roster.counts(task.made_by):
+            reported = self.meter.reported(task.meta.uid, attempt.number) if attempt else None
+            scope = effective.scope if effective else DEFAULT_SCOPE
+            roster.purse.put(task.meta.uid, account_of(task.status, scope, reported))
 
     def _recount(self, uid: str) -> int:
         """Count the slots that a task holds, and wake its run where that changed; returns the change."""

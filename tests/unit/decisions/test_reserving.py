@@ -139,7 +139,7 @@ def test_all_that_are_let_in_at_once_stay_within_the_cap(needs: list[str], given
     till = Till(funds())
     for number, amount in enumerate(needs):
         need = Need(left_usd=usd(amount))
-        if not till.refuses(need):
+        if not till.refusal(need):
             till.give(str(number), need)
     assert [one.reservation_usd for one in till.given.values()] == [usd(amount) for amount in given]
     assert sum(one.reservation_usd.micros for one in till.given.values()) <= 1_000_000
