@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.money import Money
+from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.settings import from_environment
 from tests.chart.conftest import CHART, Manifest, Render, helm
 
