@@ -8,7 +8,7 @@ import pytest
 from tests.support.builders import hand_profile, make_run, make_task
 from tests.support.kube import Kube, Manifest, condition, eventually
 from tests.support.operator import OperatorProcess
-from tests.support.pods import end_pod, live_pods, make_result, remove_pod, set_pod_running, wait_pod
+from tests.support.pods import bind, end_pod, live_pods, make_result, remove_pod, set_pod_running, wait_pod
 from tests.support.tasks import holds_for, wait_phase, wait_run, wait_waiting, waits_for
 from tests.support.timeline import LABEL_TASK, phase
 
@@ -230,6 +230,7 @@ def test_live_agents_are_stopped_and_go_on_once_the_budget_is_raised(
     kube.create(make_run(budget={"usd": "1.00", "stopGraceSeconds": 2, "estimatePerAttemptUsd": "0.10"}))
     for name in ("dear", "live"):
         kube.create(make_task(name))
+    bind(kube, wait_pod(kube, "live")["metadata"]["name"])
     live = set_pod_running(kube, wait_pod(kube, "live"))
     end(kube, "dear", "1.00")
     name = live["metadata"]["name"]
