@@ -288,7 +288,7 @@ class World:
     # --- slots ----------------------------------------------------------------------------------------
 
     def startable(self, run: Key) -> int:
-        """Return how many tasks of a run wait for nothing but a slot that their role's ceiling lets them have."""
+        """Return how many tasks of a run wait for a slot and aren't held back by their role's ceiling."""
         return self.roster(run).startable(role_limits(self._runs.get(run)))
 
     def grant(self, run: Key, *, free: int) -> None:
