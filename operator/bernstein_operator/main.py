@@ -43,6 +43,7 @@ from bernstein_operator.kube.lease import (
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.settings import Settings, from_environment, switch
 from bernstein_operator.telemetry import logs, metrics
+from bernstein_operator.telemetry.run_series import run_series
 from bernstein_operator.world.turns import Limits
 from bernstein_operator.world.world import World
 
@@ -199,6 +200,7 @@ class Operator:
         metrics.QUEUE_DEPTH.set(len(self._queue))
         metrics.set_tasks(task.status.phase for task in (self.world.tasks if leads else ()))
         metrics.AGENTS_LIVE.set(self.world.live if leads else 0)
+        run_series.sweep(clock.now())
 
 
 def _election(settings: Settings, api: KubeApi, tenure: Tenure) -> Election:

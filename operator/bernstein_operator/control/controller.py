@@ -298,7 +298,7 @@ class Controller:
         if not snapshot:
             self._run_written.pop(name, None)
             self._pauses.pop(name, None)
-            self._writer.herald.run_gone(name)
+            self._writer.herald.run_gone(name, now=clock.now())
             self._queue.schedule(key, None)
             return None
         self._writer.herald.run_seen(snapshot.run)

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.concurrency import AdaptiveCeiling, ConcurrencyStatus
 from bernstein_operator.api.snapshot import OutcomeWindow, Pause
 from bernstein_operator.decisions.ceiling import (
-    ERRORS,
     Ceiling,
     Thresholds,
     allowed,
@@ -55,39 +53,6 @@ def judge(
         paused=paused,
         now=at(now),
     )
-
-
-# --- which results count ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("result", "error"),
-    [
-        ("success", False),
-        ("business", True),
-        ("agent", True),
-        ("deadline", True),
-        ("contract", True),
-        ("transient", True),
-        ("oom", True),
-        ("capacity", True),
-        ("disruption", False),
-        ("security", False),
-        ("unknown", False),
-        ("budget", False),
-        ("task_budget", False),
-        ("abandoned", False),
-        ("cancelled", False),
-        ("asked", False),
-    ],
-)
-def test_which_results_are_errors(result: str, *, error: bool) -> None:
-    assert (ResultClass(result) in ERRORS) is error
-
-
-def test_the_table_has_every_result() -> None:
-    mark = next(iter(test_which_results_are_errors.pytestmark))  # type: ignore[attr-defined]
-    assert {result for result, _ in mark.args[1]} == set(ResultClass)
 
 
 # --- lowering ---------------------------------------------------------------------------------------------
