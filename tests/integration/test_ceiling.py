@@ -50,8 +50,28 @@ def end_one(kube: Kube, *, failing: bool) -> None:
         (fail if failing else succeed)(kube, pod)
 
 
-def events(kube: Kube, reason: str) -> list[str]:
-    return [one["note"] for one in kube.list("events.events.k8s.io") if one["reason"] == reason]
+def told_of(kube: Kube, reason: str) -> int:
+    """Return how many events of a reason there are."""
+    return sum(one["reason"] == reason for one in kube.items("events.events.k8s.io"))
+
+
+class FlakyAgents:
+    """Lets the run's agents end one after the other, and looks at its ceiling after each."""
+
+    def __init__(self, kube: Kube) -> None:
+        self._kube = kube
+        self._ended = count()
+        self.seen: list[int] = []
+
+    def until(self, wanted: int, *, failing: frozenset[int]) -> None:
+        """End agents, of each ten those numbers badly, until the ceiling is ``wanted``."""
+
+        def reached() -> bool:
+            end_one(self._kube, failing=next(self._ended) % 10 in failing)
+            self.seen.append(ceiling(self._kube).get("effective", 3))
+            return self.seen[-1] == wanted
+
+        eventually(reached, what=f"the ceiling {wanted}", timeout=90)
 
 
 def test_failures_lower_the_ceiling_step_by_step_and_it_comes_back_when_they_age_out(
@@ -62,47 +82,28 @@ def test_failures_lower_the_ceiling_step_by_step_and_it_comes_back_when_they_age
     kube.create(make_run(open=True, concurrency=concurrency, taskDefaults=NO_RETRY))
     for index in range(120):
         kube.create(make_task(f"t{index}"))
-    numbers = count()
-    seen: list[int] = []
+    agents = FlakyAgents(kube)
 
-    def until_effective(wanted: int) -> None:
-        def reached() -> bool:
-            end_one(kube, failing=next(numbers) % 10 in IN_THREE_OF_TEN)
-            seen.append(ceiling(kube).get("effective", 3))
-            return seen[-1] == wanted
-
-        eventually(reached, what=f"the ceiling {wanted}", timeout=60)
-
-    until_effective(2)
+    agents.until(2, failing=IN_THREE_OF_TEN)
     shown = ceiling(kube)
     assert (shown["configured"], shown["reduction"], shown["reason"]) == (3, 1, "CeilingReduced")
     assert condition(kube.get("bernsteinruns", "r"), "CeilingReduced")["status"] == "True"
     eventually(lambda: level(operator, kube) == 2, what="the level on /metrics")
 
     operator.restart(kill=True)
-    until_effective(1)
-    assert {*seen} == {1, 2, 3}
-    assert sorted(seen, reverse=True) == seen, "it went down one by one, and a restart lifted nothing"
+    agents.until(1, failing=IN_THREE_OF_TEN)
+    assert {*agents.seen} == {1, 2, 3}
+    assert sorted(agents.seen, reverse=True) == agents.seen, "one by one, and a restart lifted nothing"
     eventually(lambda: len(live_pods(kube)) <= 1, what="that nothing starts above the ceiling", timeout=30)
-    holds_for(2, lambda: len(live_pods(kube)) == 1, what="one agent at the floor")
 
-    back: list[int] = []
-
-    def is_back() -> bool:
-        end_one(kube, failing=False)
-        back.append(ceiling(kube)["effective"])
-        return back[-1] == 3
-
-    eventually(is_back, what="the ceiling from before", timeout=90)
-    assert sorted(back) == back
-    assert {*back} >= {2, 3}, "it came back one by one"
-    shown = ceiling(kube)
-    assert shown.get("reduction", 0) == 0
-    assert "reason" not in shown
-    assert changes(operator, "down") >= 1
-    assert changes(operator, "up") == 2
-    eventually(lambda: len(events(kube, "CeilingRaised")) == 2, what="both events of the way up")
-    assert len(events(kube, "CeilingLowered")) == 2
+    agents.seen.clear()
+    agents.until(3, failing=frozenset())
+    assert (sorted(agents.seen), {*agents.seen} >= {2, 3}) == (agents.seen, True), "it came back one by one"
+    assert "reason" not in ceiling(kube)
+    assert ceiling(kube).get("reduction", 0) == 0
+    assert (changes(operator, "down") >= 1, changes(operator, "up")) == (True, 2)
+    eventually(lambda: told_of(kube, "CeilingRaised") == 2, what="both events of the way up")
+    assert told_of(kube, "CeilingLowered") == 2
 
 
 def test_failures_move_no_ceiling_that_is_not_adaptive(kube: Kube, operator: OperatorProcess) -> None:
