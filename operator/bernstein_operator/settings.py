@@ -42,6 +42,8 @@ class Settings:
         default_budget_usd: what a run may cost of which nobody else says anything; above 0.
         estimate_per_attempt_usd: what an attempt is taken to cost before any of its scope has ended; above 0.
         require_budget: whether a run without a budget starts nothing: true or false.
+        max_agents_total: how many agents of all runs together may be live.
+        max_agents_per_namespace: how many agents of all runs of one namespace may be live.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
         report_url: where agents' Pods reach report_port of the leader; without it agents report nothing.
         report_port: port that agents report their spend to; 0 takes any free one.
@@ -63,6 +65,8 @@ class Settings:
     default_budget_usd: Money | None = None
     estimate_per_attempt_usd: Money = DEFAULT_ESTIMATE
     require_budget: bool = False
+    max_agents_total: int | None = None
+    max_agents_per_namespace: int | None = None
     http_port: int = DEFAULT_PORT
     report_url: str = ""
     report_port: int = DEFAULT_REPORT_PORT
@@ -106,6 +110,8 @@ def from_environment(
         default_budget_usd=read("BERNSTEIN_DEFAULT_BUDGET_USD", _amount, None),
         estimate_per_attempt_usd=read("BERNSTEIN_ESTIMATE_PER_ATTEMPT_USD", _amount, DEFAULT_ESTIMATE),
         require_budget=read("BERNSTEIN_REQUIRE_BUDGET", switch, default=False),
+        max_agents_total=read("BERNSTEIN_MAX_AGENTS_TOTAL", _count, None),
+        max_agents_per_namespace=read("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", _count, None),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
         report_url=read("BERNSTEIN_REPORT_URL", _url, ""),
         report_port=read("BERNSTEIN_REPORT_PORT", _port, DEFAULT_REPORT_PORT),

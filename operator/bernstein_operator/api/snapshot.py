@@ -113,6 +113,7 @@ class TaskSnapshot:
         share: what it was given of its run's budget together with its slot, None where it has none.
         short: what it waits for where its run's budget is not enough for it, None where it is.
         operator_budget: what the operator's own settings say of any run's budget.
+        role_limit: how many agents of its role its run allows, where so many are live; else None.
     """
 
     task: TaskObject
@@ -133,6 +134,7 @@ class TaskSnapshot:
     share: Allotment | None = None
     short: AdmittedReason | None = None
     operator_budget: OperatorBudget = _NO_SETTINGS
+    role_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,24 @@
 """Which of the tasks that could start gets the next free slot.
 
 Order: priority (1 first), then the role with the fewest live agents, so that one role's flood doesn't starve
-the others, then age. The structure below keeps waiting tasks sorted by (priority, role and need, age): a pick
-costs the number of roles, not the number of waiting tasks. Those for which the run's money isn't enough are
-passed over; tasks with equal needs get the same answer, so one of them is asked for.
+the others, then age. A role that holds as many slots as it may is passed over, and so is a task for which the
+run's money isn't enough. The structure below keeps waiting tasks sorted by (priority, role and need, age): a
+pick costs the number of roles and needs, not the number of waiting tasks.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict, SortedKeyList
 
-from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.spending import NO_NEED, Need
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, RunPhase
 from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Till
 
 DEFAULT_MAX_AGENTS: Final = 6
-_STARTS_NOTHING: Final = ENDED_RUN_PHASES | {RunPhase.STOPPED}
+_UNLIMITED_TILL: Final = Till(UNLIMITED_FUNDS)
 
 
 _Order: TypeAlias = tuple[int, tuple[str, str]]
@@ -59,15 +58,6 @@ def configured_ceiling(*, spec: int | None, operator: int | None) -> int:
     return wanted if operator is None else min(wanted, operator)
 
 
-def has_room(run: RunObject | None, *, live: int, operator_limit: int | None) -> bool:
-    """Whether a run that holds ``live`` slots would let one more task start."""
-    if not (run and run.spec) or run.spec.suspend or run.status.phase in _STARTS_NOTHING:
-        return False
-    if run.status.budget and run.status.budget.should_stop:
-        return False
-    return live < configured_ceiling(spec=run.spec.concurrency.max_agents, operator=operator_limit)
-
-
 class Waiting:
     """The tasks of one run that wait for nothing but a slot."""
 
@@ -82,7 +72,7 @@ class Waiting:
         return uid in self._by_uid
 
     def put(self, candidate: Candidate) -> None:
-        """Add a task, or move it to where its priority and role put it now."""
+        """Add a task, or move it to where its priority, role and need put it now."""
         if self._by_uid.get(candidate.uid) == candidate:
             return
         self.remove(candidate.uid)
@@ -102,31 +92,51 @@ class Waiting:
         if not kinds:
             del self._sorted[candidate.priority]
 
+    def of_role(self, role: str) -> list[str]:
+        """Return the UIDs of the tasks of a role."""
+        return [one.uid for (other, _), waiting in self._kinds() if other == role for one in waiting]
+
+    def in_need(self, need: Need) -> list[str]:
+        """Return the UIDs of the tasks that have a need."""
+        return [one.uid for (_, other), waiting in self._kinds() if other == need for one in waiting]
+
     def needs(self) -> frozenset[Need]:
         """Return what all of them would take of their run's budget, each need once."""
-        return frozenset(need for kinds in self._sorted.values() for _, need in kinds)
-
-    def in_need(self, need: Need) -> Iterator[str]:
-        """Yield the UIDs of those that have a need."""
-        for kinds in self._sorted.values():
-            for (_, other), waiting in kinds.items():
-                if other == need:
-                    yield from (one.uid for one in waiting)
+        return frozenset(need for (_, need), _ in self._kinds())
 
     def need_of(self, uid: str) -> Need | None:
         """Return what a task would take of its run's budget, None where it doesn't wait."""
         candidate = self._by_uid.get(uid)
         return candidate.need if candidate else None
 
+    def startable(
+        self, *, live_by_role: Mapping[str, int], limits: Mapping[str, int], till: Till = _UNLIMITED_TILL
+    ) -> int:
+        """Return how many could start at once if there were slots enough, each by itself."""
+        counts: Counter[str] = Counter()
+        for (role, need), waiting in self._kinds():
+            counts[role] += 0 if till.refusal(need) else len(waiting)
+        return sum(
+            min(number, max(0, limits[role] - live_by_role.get(role, 0))) if role in limits else number
+            for role, number in counts.items()
+        )
+
     def take(
-        self, *, free: int, live_by_role: Mapping[str, int], till: Till | None = None
+        self,
+        *,
+        free: int,
+        live_by_role: Mapping[str, int],
+        limits: Mapping[str, int] = MappingProxyType({}),
+        till: Till | None = None,
     ) -> list[Candidate]:
-        """Take out up to ``free`` tasks in the order in which they are to start, and their shares out of
-        ``till``."""
+        """Take out up to ``free`` tasks in the order in which they are to start, with shares of ``till``.
+
+        ``limits`` says how many agents of a role may be live; one that isn't in it has no limit of its own.
+        """
         live, till = Counter(live_by_role), till or Till(UNLIMITED_FUNDS)
         taken: list[Candidate] = []
         while len(taken) < free:
-            candidate = self._next(live, till)
+            candidate = self._next(live, limits, till)
             if not candidate:
                 break
             self.remove(candidate.uid)
@@ -135,12 +145,18 @@ class Waiting:
             taken.append(candidate)
         return taken
 
-    def _next(self, live: Counter[str], till: Till) -> Candidate | None:
+    def _next(self, live: Counter[str], limits: Mapping[str, int], till: Till) -> Candidate | None:
+        full = {role for role, most in limits.items() if live[role] >= most}
         for kinds in self._sorted.values():
-            heads = [waiting[0] for (_, need), waiting in kinds.items() if not till.refusal(need)]
+            open_ = (kind for kind in kinds if kind[0] not in full and not till.refusal(kind[1]))
+            heads: list[Candidate] = [kinds[kind][0] for kind in open_]
             if heads:
                 return min(heads, key=lambda one: (live[one.role], one.order))
         return None
+
+    def _kinds(self) -> Iterator[tuple[_Kind, SortedKeyList[Candidate, _Order]]]:
+        for kinds in self._sorted.values():
+            yield from kinds.items()
 
 
 def _kind(candidate: Candidate) -> _Kind:

@@ -22,7 +22,7 @@ def says(dollars: int) -> dict[str, Any]:
 
 def world_of(*runs: dict[str, Any]) -> tuple[World, Marked]:
     marks = Marked()
-    world = World(marks, clock=lambda: T0, operator_limit=None)
+    world = World(marks, clock=lambda: T0)
     for one in runs:
         world.put_run(one)
     marks.forget()

@@ -140,7 +140,7 @@ def test_a_budget_that_is_required_and_there_holds_nobody_up(budget: dict[str, A
 
 
 def test_while_its_config_map_cannot_be_read_what_was_known_holds() -> None:
-    named = {"configFrom": {"configMapRef": {"name": "x"}}}
+    named: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "x"}}}
     config = RunConfig(seed_usd=Money(2_000_000), warnings=("seed: something",))
     first = decide(run(**named), **WAITS, config=config, spend=HALF).status
     assert first.budget

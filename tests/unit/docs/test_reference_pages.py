@@ -64,6 +64,8 @@ def test_every_setting_can_be_set_as_its_page_says() -> None:
         "KUBECONFIG": "x",
         "BERNSTEIN_WATCH_NAMESPACES": "x",
         "BERNSTEIN_MAX_AGENTS": "7",
+        "BERNSTEIN_MAX_AGENTS_TOTAL": "7",
+        "BERNSTEIN_MAX_AGENTS_PER_NAMESPACE": "7",
         "BERNSTEIN_HTTP_PORT": "7",
         "BERNSTEIN_AGENT_IMAGE": "x",
         "BERNSTEIN_LEADER_ELECT": "false",
