@@ -254,10 +254,11 @@ def _settings_page() -> Iterator[str]:
         for field, text, read in _settings()
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
-    yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, `reports.enabled`,"
-    yield "`anthropicTaskBudgets`, `log.level` and `log.format` of `charts/bernstein-operator/values.yaml`;"
-    yield "what concerns the Pod, the Lease and the Service of the reports the chart sets by itself. The"
-    yield "command line:\n"
+    yield "\nWith Helm they are the values `maxAgents`, `maxAgentsTotal`, `maxAgentsPerNamespace`,"
+    yield "`maxCostUsd`, `maxRunCostUsd`, `defaultBudgetUsd`, `estimatePerAttemptUsd`, `requireBudget`,"
+    yield "`watchNamespaces`, `agentImage`, `reports.enabled`, `anthropicTaskBudgets`, `log.level` and"
+    yield "`log.format` of `charts/bernstein-operator/values.yaml`; what concerns the Pod, the Lease and the"
+    yield "Service of the reports the chart sets by itself. The command line:\n"
     yield "```"
     yield "bernstein-operator run [--kubeconfig FILE] [--leader-elect true|false] [--lease-namespace NAME]"
     yield "bernstein-operator --version"

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from bernstein_agent.contract import Result
+from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
+from bernstein_operator.api.run_config import RunConfig
+from bernstein_operator.api.spending import NO_SPEND, Allotment, Need, OperatorBudget, Spend
 from bernstein_operator.api.task_status import BlockedBy, Usage
 from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
+
+_SILENT: Final = RunConfig()
+_NO_SETTINGS: Final = OperatorBudget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,10 @@ class TaskSnapshot:
         row_tried: whether such a row was written, or could not be, in this process.
         inherited: whether its open attempt, whose Pod was never seen, is another process's.
         reading: what its open attempt has reported to this process, None where it hasn't.
+        share: what it was given of its run's budget together with its slot, None where it has none.
+        short: what it waits for where its run's budget is not enough for it, None where it is.
+        operator_budget: what the operator's own settings say of any run's budget.
+        role_limit: how many agents of its role its run allows, where so many are live; else None.
     """
 
     task: TaskObject
@@ -120,6 +131,10 @@ class TaskSnapshot:
     row_tried: bool = False
     inherited: bool = False
     reading: Reading | None = None
+    share: Allotment | None = None
+    short: AdmittedReason | None = None
+    operator_budget: OperatorBudget = _NO_SETTINGS
+    role_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +213,29 @@ class ProfileSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeWindow:
+    """The attempts of a run that ended lately, deleted tasks' ones too.
+
+    Attributes:
+        total: how many ended within the window.
+        errors: how many of these count as failures.
+        newest: when the latest of them ended, None where there is none.
+    """
+
+    total: int = 0
+    errors: int = 0
+    newest: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """That nothing of a run starts because its nodes are too busy, since when, and in which words."""
+
+    since: datetime
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunSnapshot:
     """Everything that concerns one run, already counted.
 
@@ -218,6 +256,17 @@ class RunSnapshot:
         last_retried: when one of its tasks last took a fresh start, None if none has.
         present: how many of its tasks are still there.
         ledger: what is in its abandonment ledger.
+        outcomes: of its attempts that ended within its window.
+        ceiling: what this process last concluded of its ceiling, stored or not; None before that.
+        evaluated: when its outcomes were last looked at in this process.
+        pause: set while its nodes are too busy.
+        config: what its ConfigMap says of its limits; None where it has one that hasn't been read yet.
+        operator_budget: what the operator's own settings say of any run's budget.
+        spend: what its attempts have spent, and what live ones may yet.
+        needs: what its waiting tasks would take of its budget, each need once.
+        all_wait: whether, with nothing live, all that could move waits for a slot, or behind such a task.
+        operator_room: how many further agents the operator's limits on all runs together allow now, None
+            where there are none.
     """
 
     run: RunObject
@@ -235,3 +284,13 @@ class RunSnapshot:
     last_retried: datetime | None = None
     present: int = 0
     ledger: LedgerState = LedgerState()
+    outcomes: OutcomeWindow = OutcomeWindow()
+    ceiling: ConcurrencyStatus | None = None
+    evaluated: datetime | None = None
+    pause: Pause | None = None
+    operator_room: int | None = None
+    config: RunConfig | None = _SILENT
+    operator_budget: OperatorBudget = _NO_SETTINGS
+    spend: Spend = NO_SPEND
+    needs: frozenset[Need] = frozenset()
+    all_wait: bool = False

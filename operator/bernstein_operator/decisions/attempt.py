@@ -8,7 +8,7 @@ Pod may exist, and asking for it once more can't make a second one.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from bernstein_agent.contract import Result, ResultClass
 from bernstein_operator.api.choices import LimitKind
@@ -18,6 +18,7 @@ from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import Pod, Waiting
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.snapshot import Sighting
+from bernstein_operator.api.spending import Allotment
 from bernstein_operator.api.task_status import KEPT_ATTEMPTS, AgentTaskStatus, Attempt
 from bernstein_operator.api.vocabulary import AttemptReason
 from bernstein_operator.decisions.deadline import Bounds, Limit, limits_of
@@ -25,7 +26,7 @@ from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.fingerprint import fingerprint
 from bernstein_operator.decisions.granting import on_record
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify, result_of
-from bernstein_operator.decisions.usage import facts, of_contract, with_spend
+from bernstein_operator.decisions.usage import continued, facts, of_contract, with_spend
 
 SHOW_WAITING_AFTER: Final = timedelta(seconds=10)
 """A Pod that hasn't started by then gets its reason shown; a plain one needs no such write."""
@@ -38,9 +39,17 @@ def open_attempt(status: AgentTaskStatus) -> Attempt | None:
 
 
 def begin(
-    task: TaskObject, effective: EffectiveTask, *, profile: AgentProfileSpec | None, now: datetime
+    task: TaskObject,
+    effective: EffectiveTask,
+    *,
+    profile: AgentProfileSpec | None,
+    now: datetime,
+    share: Allotment | None = None,
 ) -> AgentTaskStatus:
-    """Return the status that records the next attempt as begun, with what it is to work with."""
+    """Return the status that records the next attempt as begun, with what it is to work with.
+
+    ``share`` is what it was given of its run's budget.
+    """
     status, number = task.status, task.status.attempt + 1
     given = means(status.escalation, effective, profile)
     attempt = Attempt(
@@ -52,6 +61,7 @@ def begin(
         model=given.model,
         effort=given.effort,
         memory=given.memory,
+        **_spending(share or Allotment()),
     )
     changes = {
         "attempt": number,
@@ -61,6 +71,16 @@ def begin(
         "deadline": on_record(status, effective),
     }
     return status.model_copy(update=changes)
+
+
+def _spending(share: Allotment) -> dict[str, Any]:
+    """Return a share by the names of an attempt's fields; nothing is said of what reserves nothing."""
+    return {
+        "reservation_usd": share.reservation_usd if share.reservation_usd.micros else None,
+        "reservation_tokens": share.reservation_tokens or None,
+        "cap_usd": share.cap_usd,
+        "cap_tokens": share.cap_tokens,
+    }
 
 
 def rolled_back(status: AgentTaskStatus) -> AgentTaskStatus:
@@ -106,8 +126,9 @@ def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTa
     )
     if not result:
         return ended
-    told = ended.model_copy(update={"summary": result.summary[:1024] or status.summary})
-    return with_spend(told, told.attempt, of_contract(result.usage))
+    went_on = status.continuation or continued(result, at=outcome.ended_at)
+    changes = {"summary": result.summary[:1024] or status.summary, "continuation": went_on}
+    return with_spend(ended.model_copy(update=changes), ended.attempt, of_contract(result.usage))
 
 
 def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> AgentTaskStatus:

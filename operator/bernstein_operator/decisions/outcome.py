@@ -38,7 +38,10 @@ _CLAIMABLE: Final = frozenset(
         ResultClass.OOM,
         ResultClass.CAPACITY,
         ResultClass.DISRUPTION,
+        ResultClass.TASK_BUDGET,
+        ResultClass.BUDGET,
         ResultClass.ABANDONED,
+        ResultClass.ASKED,
     }
 )
 """What an agent's result may say of itself; whatever else it says counts as a failure of its own."""
@@ -164,14 +167,22 @@ def _stopped(stop: str, limit: Limit) -> _Verdict:
         case AttemptReason.START_TIMEOUT:
             text = "Its agent container did not start within startTimeoutSeconds."
             return ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text
+        case ResultClass.BUDGET:
+            text = "Stopped: its run's budget is used up, or nearly, and others come first."
+            return ResultClass.BUDGET, AttemptReason.BUDGET_EXHAUSTED, text
         case ResultClass.ABANDONED:
             return ResultClass.ABANDONED, AttemptReason.ABANDONED, "Stopped: a person gave the task up."
-        case AttemptReason.QUARANTINED:
-            return ResultClass.CANCELLED, AttemptReason.QUARANTINED, "Stopped: its task is in quarantine."
-        case AttemptReason.RUN_GONE:
-            return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
         case _:
-            return ResultClass.CANCELLED, AttemptReason.CANCELLED, "Stopped on request."
+            return _called_off(stop)
+
+
+def _called_off(stop: str) -> _Verdict:
+    """Return the verdict on an attempt that nobody wants any more."""
+    if stop == AttemptReason.QUARANTINED:
+        return ResultClass.CANCELLED, AttemptReason.QUARANTINED, "Stopped: its task is in quarantine."
+    if stop == AttemptReason.RUN_GONE:
+        return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
+    return ResultClass.CANCELLED, AttemptReason.CANCELLED, "Stopped on request."
 
 
 def _killed_for_memory(pod: Pod) -> bool:

@@ -21,21 +21,27 @@ from bernstein_operator.api.run import (
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
+    MOVING_PHASES,
     ConditionStatus,
     ConditionType,
     RunPhase,
     RunReason,
     TaskPhase,
 )
-from bernstein_operator.decisions.admission import configured_ceiling
+from bernstein_operator.decisions.ceiling import ceiling_conditions, ceiling_of
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
 from bernstein_operator.decisions.plan import RunDecision, earliest
+from bernstein_operator.decisions.progress import progress
+from bernstein_operator.decisions.run_budget import Finances, budget_conditions, finances, told_of
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
 from bernstein_operator.decisions.run_deadline import has_passed, next_look, warned_at, warning
+from bernstein_operator.decisions.run_input import input_required
 from bernstein_operator.decisions.ttl import clear_at
 
-_MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
-_BUSY: Final[dict[str, str]] = {RunReason.AT_CEILING: RunReason.TASKS_ACTIVE}
+_BUSY: Final[dict[str, str]] = {
+    RunReason.AT_CEILING: RunReason.TASKS_ACTIVE,
+    RunReason.AT_OPERATOR_CEILING: RunReason.TASKS_ACTIVE,
+}
 """Reasons that take turns with every slot that is freed and filled; the change is no news."""
 
 
@@ -54,13 +60,14 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         return RunDecision(status=run.status)
     if run.spec is None or run.invalid:
         return _invalid(snapshot, now=now)
-    ceiling = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=snapshot.operator_limit)
     snapshot = _reopened(_obeying(_reopened(snapshot), now=now))
+    ceiling = ceiling_of(snapshot, run.spec, closing=_closing(snapshot), now=now)
+    money = finances(snapshot, run.spec, now=now)
     late = has_passed(run, now=now)
     create = _missing(run.spec, run.status) if not (late or _closing(snapshot)) else ()
-    verdict = _verdict(snapshot, run.spec, ceiling=ceiling, more=bool(create), late=late)
-    status = _status(snapshot, verdict, ceiling=ceiling, now=now)
-    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not late
+    verdict = _verdict(snapshot, run.spec, ceiling=ceiling.state, money=money, more=bool(create), late=late)
+    status = _status(snapshot, verdict, ceiling=ceiling.state, money=money, now=now)
+    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not (late or money.held)
     kept_until = clear_at(run.spec, status)
     still = status.phase == run.status.phase and not _may_reopen(snapshot)
     expired = kept_until is not None and now >= kept_until and still
@@ -68,11 +75,13 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         status=status.model_copy(update={"tasks": run.status.tasks}) if expired else status,
         urgent=_told(status) != _told(run.status) or _forgotten(snapshot, status),
         create=create,
-        free=max(0, ceiling - snapshot.live) if starts else 0,
+        free=max(0, ceiling.state.effective - snapshot.live) if starts else 0,
         # Of a deleted task nothing is left that its row could be made of.
         clear=expired and not snapshot.ledger.owed and (snapshot.present > 0 or run.spec.ttl.delete_run),
         whole=run.spec.ttl.delete_run,
-        wake=None if expired else earliest((kept_until, *next_look(snapshot.run, now=now))),
+        wake=None if expired else earliest((kept_until, ceiling.wake, *next_look(snapshot.run, now=now))),
+        evaluated=ceiling.evaluated,
+        funds=money.funds,
     )
 
 
@@ -115,7 +124,13 @@ def _missing(spec: BernsteinRunSpec, status: BernsteinRunStatus) -> tuple[Inline
 
 
 def _verdict(
-    snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, more: bool, late: bool
+    snapshot: RunSnapshot,
+    spec: BernsteinRunSpec,
+    *,
+    ceiling: ConcurrencyStatus,
+    money: Finances,
+    more: bool,
+    late: bool,
 ) -> _Verdict:
     stored = snapshot.run.status
     if stored.phase in ENDED_RUN_PHASES:
@@ -127,7 +142,10 @@ def _verdict(
     over = not more and _is_over(snapshot)
     if over and not spec.open:
         return _ended(snapshot)
-    return _going_on(snapshot, spec, over=over, progress=_progress(snapshot, ceiling=ceiling, more=more))
+    if money.stopped and not (over or spec.suspend):
+        return _Verdict(RunPhase.STOPPED, money.stopped)
+    standing = money.held or progress(snapshot, ceiling=ceiling, more=more)
+    return _going_on(snapshot, spec, over=over, progress=standing)
 
 
 def _going_on(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, over: bool, progress: Standing) -> _Verdict:
@@ -146,7 +164,9 @@ def _is_over(snapshot: RunSnapshot) -> bool:
 
 
 def _is_still(snapshot: RunSnapshot) -> bool:
-    moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck + snapshot.retrying
+    moving = (
+        sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck + snapshot.retrying
+    )
     return moving == 0 and snapshot.live == 0
 
 
@@ -173,7 +193,7 @@ def _ended(snapshot: RunSnapshot) -> _Verdict:
 
 def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     # What can't be read isn't settled by a cancel either, and must not keep its run from its end.
-    unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck
+    unsettled = sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck
     how, what = ("Cancelled", "are being stopped") if snapshot.run.cancelled else ("Drained", "finish")
     if unsettled or snapshot.live:
         text = f"{how} by annotation; agents that {what}: {snapshot.live}."
@@ -181,29 +201,21 @@ def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, f"{how} by annotation."))
 
 
-def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
-    """Say why no more agents are live: the run speaks for all its tasks that wait for nothing but a slot."""
-    if snapshot.refused:
-        return Standing(RunReason.TASK_CREATION_REFUSED, snapshot.refused)
-    if not more and not sum(snapshot.phases.values()):
-        return Standing(RunReason.NO_TASKS, "The run has no task yet; it doesn't end without one.")
-    if ceiling == 0:
-        text = "The ceiling is 0, by concurrency.maxAgents or the operator's own limit: nothing starts."
-        return Standing(RunReason.CEILING_ZERO, text)
-    if snapshot.waiting and snapshot.live >= ceiling:
-        text = f"No slot is free ({ceiling} of {ceiling} held); further tasks queue."
-        return Standing(RunReason.AT_CEILING, text)
-    return Standing(RunReason.TASKS_ACTIVE, "")
-
-
-def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: datetime) -> BernsteinRunStatus:
+def _status(
+    snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: ConcurrencyStatus, money: Finances, now: datetime
+) -> BernsteinRunStatus:
     stored, meta = snapshot.run.status, snapshot.run.meta
     ended = verdict.phase in ENDED_RUN_PHASES
     suspend = snapshot.run.spec is not None and snapshot.run.spec.suspend
     resumed = find(stored.conditions, ConditionType.SUSPENDED) is not None and not suspend
     warned = warned_at(snapshot.run, now=now)
     wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
-    wanted += warning(snapshot.run, phase=verdict.phase, warned=warned)
+    wanted += [
+        *input_required(snapshot, verdict.phase),
+        *warning(snapshot.run, phase=verdict.phase, warned=warned),
+        *([] if ended else ceiling_conditions(ceiling)),
+        *budget_conditions(money.status, verdict.phase),
+    ]
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
@@ -211,7 +223,9 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
         "completion_time": stored.completion_time or (now if ended else None),
         **sticky(snapshot, now=now),
         "deadline_warned": warned,
-        "concurrency": ConcurrencyStatus(configured=ceiling, effective=ceiling, live=snapshot.live),
+        "concurrency": ceiling,
+        "budget": money.status,
+        "warnings": money.warnings,
         "tasks": _counts(snapshot),
         "abandonments": _abandonments(snapshot),
         "conditions": merge(
@@ -241,6 +255,7 @@ def _counts(snapshot: RunSnapshot) -> TaskCounts:
         "blocked_by_failure": TaskPhase.BLOCKED_BY_FAILURE,
         "blocked_by_abandon": TaskPhase.BLOCKED_BY_ABANDON,
         "quarantined": TaskPhase.QUARANTINED,
+        "awaiting_input": TaskPhase.AWAITING_INPUT,
     }
     counts = {name: snapshot.phases.get(phase, 0) for name, phase in by_field.items()}
     return TaskCounts(total=sum(snapshot.phases.values()), **counts)
@@ -273,7 +288,9 @@ def _told(status: BernsteinRunStatus) -> tuple[object, ...]:
     """Return the part of a status whose change people wait for; mere counts are written now and then."""
     said = tuple((one.type, one.status, _BUSY.get(one.reason, one.reason)) for one in status.conditions)
     asked = status.cancel_requested, status.drain_requested, status.requests
-    return status.phase, status.start_time, status.observed_generation, asked, said
+    ceiling = status.concurrency
+    moved = (ceiling.last_lowered_time, ceiling.last_raised_time) if ceiling else (None, None)
+    return status.phase, status.start_time, status.observed_generation, asked, said, moved, told_of(status)
 
 
 def _forgotten(snapshot: RunSnapshot, status: BernsteinRunStatus) -> bool:

@@ -4,12 +4,13 @@ Every word about an attempt's spend holds its total. So each number of it only e
 however often, and what a task has spent rises by the difference.
 """
 
+from datetime import datetime
 from typing import Any, Final
 
 from bernstein_agent import contract
 from bernstein_agent.contract import Result
 from bernstein_operator.api.money import MAX_DOLLARS, Money
-from bernstein_operator.api.task_status import AgentTaskStatus, Usage
+from bernstein_operator.api.task_status import AgentTaskStatus, Continuation, Usage
 
 MOST_TOKENS: Final = 2**53
 MOST_MONEY: Final = Money(MAX_DOLLARS * 1_000_000)
@@ -25,6 +26,7 @@ def facts(result: Result) -> dict[str, Any]:
         "branch": result.branch,
         "rescue_branch": result.rescue_branch,
         "retry_after_seconds": result.retry_after_seconds,
+        "finish_percent": result.finish_percent,
     }
 
 
@@ -47,8 +49,17 @@ def highest(known: Usage | None, heard: Usage | None) -> Usage | None:
         "output_tokens": max(known.output_tokens, heard.output_tokens),
         "cached_tokens": max(known.cached_tokens, heard.cached_tokens),
         "cost_usd": max(known.cost_usd, heard.cost_usd),
+        # An estimate stands until at least as much is reported.
+        "estimated_usd": (heard if heard.cost_usd >= known.cost_usd else known).estimated_usd,
     }
     return known.model_copy(update=changes)
+
+
+def continued(result: Result, *, at: datetime) -> Continuation | None:
+    """Return that the agent went on after it had left no commit, for a task of which that isn't known yet."""
+    if result.continued is None:
+        return None
+    return Continuation(attempt=result.subject.attempt, time=at, session_id=result.continued)
 
 
 def total(before: Usage | None, spent: Usage | None) -> Usage | None:
@@ -85,4 +96,11 @@ def with_spend(status: AgentTaskStatus, attempt: int, heard: Usage | None) -> Ag
     raised = one.model_copy(update={"usage": now})
     attempts = tuple(raised if other is one else other for other in status.attempts)
     spent = total(status.usage, rise(one.usage, now))
-    return status.model_copy(update={"attempts": attempts, "usage": spent})
+    guessed = _estimated(status.usage) - _estimated(one.usage) + _estimated(now)
+    known = {"estimated_usd": Money(guessed) if guessed > 0 else None}
+    usage = spent.model_copy(update=known) if spent else None
+    return status.model_copy(update={"attempts": attempts, "usage": usage})
+
+
+def _estimated(usage: Usage | None) -> int:
+    return usage.estimated_usd.micros if usage and usage.estimated_usd else 0

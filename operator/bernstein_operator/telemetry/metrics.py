@@ -1,8 +1,8 @@
 """Everything that /metrics shows, each with its one place where it is recorded.
 
 Names of queue, client and election metrics are the Kubernetes-wide ones, so that stock dashboards work.
-Nothing is labelled by the name of a run, a task or a Pod, and counters follow stored transitions, never
-attempts at writing them.
+Nothing is labelled by the name of a task or a Pod; what is labelled by a run's goes with it (``run_series``).
+Counters follow stored transitions, never attempts at writing them.
 """
 
 import time
@@ -22,9 +22,13 @@ from prometheus_client import (
 )
 
 from bernstein_agent.contract import ResultClass
-from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.budget import BudgetStatus
+from bernstein_operator.api.choices import BudgetBand
+from bernstein_operator.api.concurrency import ConcurrencyStatus
+from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
 from bernstein_operator.decisions.usage import rise
+from bernstein_operator.telemetry.run_series import run_series
 
 REGISTRY: Final = CollectorRegistry()
 MAX_ROLES: Final = 50
@@ -38,6 +42,36 @@ BUILD_INFO: Final = Gauge(
     "bernstein_build_info", "Always 1; the labels say what runs.", ["version", "python"], registry=REGISTRY
 )
 AGENTS_LIVE: Final = Gauge("bernstein_agents_live", "Slots held by agents.", registry=REGISTRY)
+PARALLELISM: Final = Gauge(
+    "bernstein_parallelism_level",
+    "How many agents of a run may be live now; 0 while spawning is paused.",
+    ["namespace", "run"],
+    registry=REGISTRY,
+)
+CEILING_CHANGES: Final = Counter(
+    "bernstein_ceiling_changes",
+    "Changes of a run's ceiling: up or down, by error_rate, nodes or configured.",
+    ["direction", "reason"],
+    registry=REGISTRY,
+)
+RUN_COST: Final = Gauge(
+    "bernstein_run_cost_usd",
+    "US dollars that a run's attempts have cost, those of deleted tasks too.",
+    ["namespace", "run"],
+    registry=REGISTRY,
+)
+RUN_REMAINING: Final = Gauge(
+    "bernstein_run_budget_remaining_usd",
+    "US dollars that are left of a run's budget; absent where it has none.",
+    ["namespace", "run"],
+    registry=REGISTRY,
+)
+RUN_BAND: Final = Gauge(
+    "bernstein_run_budget_band",
+    "1 for the highest band of its budget that a run has reached, 0 for the others.",
+    ["namespace", "run", "band"],
+    registry=REGISTRY,
+)
 TASKS: Final = Gauge("bernstein_agenttasks", "AgentTasks in each phase.", ["phase"], registry=REGISTRY)
 TASKS_FINISHED: Final = Counter(
     "bernstein_tasks_finished",
@@ -73,6 +107,19 @@ COST: Final = Counter(
 )
 TOKENS: Final = Counter(
     "bernstein_tokens", "Tokens that attempts have used, likewise.", ["direction", "model"], registry=REGISTRY
+)
+GRACEFUL_FINISHES: Final = Counter(
+    "bernstein_task_budget_graceful_finish",
+    "Attempts whose agent was low on its budget and was given a final turn.",
+    ["role"],
+    registry=REGISTRY,
+)
+REMAINING_AT_FINISH: Final = Histogram(
+    "bernstein_task_budget_remaining_at_finish_pct",
+    "How much of its budget an agent had left when it was given its final turn, in percent.",
+    ["role"],
+    buckets=(0, 5, 10, 15, 20, 30, 40, 50, 75, 100),
+    registry=REGISTRY,
 )
 RECONCILES: Final = Counter(
     "bernstein_operator_reconcile", "Passes over an object.", ["controller", "result"], registry=REGISTRY
@@ -147,6 +194,9 @@ def count_transition(
             ATTEMPTS.labels(attempt.result_class or "", adapter).inc()
             if attempt.result_class == ResultClass.DEADLINE:
                 DEADLINES.inc()
+            if attempt.finish_percent is not None:
+                GRACEFUL_FINISHES.labels(_bounded(role)).inc()
+                REMAINING_AT_FINISH.labels(_bounded(role)).observe(attempt.finish_percent)
     if _missed(after) and _missed(after) != _missed(before):
         DEADLINES.inc()
     if after.status.phase == before.status.phase:
@@ -169,6 +219,42 @@ def _count_spend(before: TaskObject, after: TaskObject, models: Container[str]) 
         TOKENS.labels("input", model).inc(spent.input_tokens)
         TOKENS.labels("output", model).inc(spent.output_tokens)
         TOKENS.labels("cached", model).inc(spent.cached_tokens)
+
+
+def show_run(run: RunObject) -> None:
+    """Show what a run's stored status says of its limits, for as long as the run is of interest."""
+    namespace, name, status = run.meta.namespace, run.meta.name, run.status
+    if status.concurrency:
+        run_series.set(PARALLELISM, namespace, name, status.concurrency.effective)
+    if status.budget:
+        _show_budget(status.budget, namespace, name)
+    run_series.ended(namespace, name, status.completion_time)
+
+
+def _show_budget(budget: BudgetStatus, namespace: str, name: str) -> None:
+    run_series.set(RUN_COST, namespace, name, float(budget.spent_usd.dollars))
+    if budget.remaining_usd is None:
+        run_series.absent(RUN_REMAINING, namespace, name)
+    else:
+        run_series.set(RUN_REMAINING, namespace, name, float(budget.remaining_usd.dollars))
+    for band in BudgetBand:
+        run_series.set(RUN_BAND, namespace, name, band is budget.band, band)
+
+
+def count_ceiling_changes(before: RunObject, after: RunObject) -> None:
+    """Count how a run's ceiling changed between two stored states, once for each cause."""
+    old = before.status.concurrency or ConcurrencyStatus()
+    new = after.status.concurrency or old
+    moves = (
+        ("down", "error_rate", new.last_lowered_time and new.last_lowered_time != old.last_lowered_time),
+        ("up", "error_rate", new.last_raised_time and new.last_raised_time != old.last_raised_time),
+        ("down", "nodes", new.paused_since and not old.paused_since),
+        ("up", "nodes", old.paused_since and not new.paused_since),
+        ("down", "configured", before.status.concurrency and new.configured < old.configured),
+        ("up", "configured", before.status.concurrency and new.configured > old.configured),
+    )
+    for direction, reason, happened in moves:
+        CEILING_CHANGES.labels(direction, reason).inc(bool(happened))
 
 
 def _missed(task: TaskObject) -> datetime | None:

@@ -35,7 +35,7 @@ BEARER = f"Bearer {jwt.encode({}, 'x' * 32)}"
 
 
 def scene() -> World:
-    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    world = World(Marked(), clock=lambda: T0)
     world.put_run(raw_run())
     world.put_task(raw_task(status=status(attempt(start_time=at(1)), phase="Running")))
     world.seen(pod(phase="Running", agent=running(1)))

@@ -102,6 +102,7 @@ def test_a_result_goes_on_record() -> None:
         rescue_branch="b/r/t.rescue-1",
         usage=Reported(input_tokens=1, output_tokens=2, cached_tokens=3, cost_micros=100_000),
         retry_after_seconds=7,
+        finish_percent=18,
     )
     assert of_contract(result.usage) == SOME
     assert facts(result) == {
@@ -110,6 +111,7 @@ def test_a_result_goes_on_record() -> None:
         "branch": "b/r/t",
         "rescue_branch": "b/r/t.rescue-1",
         "retry_after_seconds": 7,
+        "finish_percent": 18,
     }
 
 

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bernstein_operator.api.choices import BudgetBand
 from bernstein_operator.api.money import Money
-from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.task_status import AgentTaskStatus, Usage
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.telemetry import metrics
-from tests.unit.objects import at, attempt, status, task
+from bernstein_operator.telemetry.run_series import run_series
+from tests.unit.objects import at, attempt, run, stamp, status, task
 
 
 def shown(name: str) -> dict[tuple[tuple[str, str], ...], float]:
@@ -172,3 +175,82 @@ def test_spend_is_counted_once_it_is_stored_and_only_its_rise(model: str | None,
         metrics.count_transition(before, after, role="r", adapter="script", models=("small",))
     rise = {kind: now - had[kind] for kind, now in spent_by(label).items()}
     assert rise == {"input": 14, "output": 4, "cached": 2, "usd": 1.0}
+
+
+def ceiling(**facts: Any) -> RunObject:
+    return run(status={"concurrency": facts} if facts else {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counted"),
+    [
+        pytest.param(ceiling(), ceiling(configured=6, effective=6), [], id="its first"),
+        pytest.param(
+            ceiling(configured=6),
+            ceiling(configured=6, reduction=1, lastLoweredTime=stamp(1)),
+            [("down", "error_rate")],
+            id="failures",
+        ),
+        pytest.param(
+            ceiling(configured=6, reduction=1, lastLoweredTime=stamp(1)),
+            ceiling(configured=6, lastLoweredTime=stamp(1), lastRaisedTime=stamp(9)),
+            [("up", "error_rate")],
+            id="no failures any more",
+        ),
+        pytest.param(
+            ceiling(configured=6),
+            ceiling(configured=6, pausedSince=stamp(1)),
+            [("down", "nodes")],
+            id="busy nodes",
+        ),
+        pytest.param(
+            ceiling(configured=6, pausedSince=stamp(1)),
+            ceiling(configured=6, resumedTime=stamp(9)),
+            [("up", "nodes")],
+            id="less busy nodes",
+        ),
+        pytest.param(
+            ceiling(configured=6),
+            ceiling(configured=2, reduction=1, lastLoweredTime=stamp(1)),
+            [("down", "error_rate"), ("down", "configured")],
+            id="two causes at once",
+        ),
+        pytest.param(ceiling(configured=2), ceiling(configured=3), [("up", "configured")], id="a higher one"),
+        pytest.param(ceiling(configured=2), ceiling(configured=2, live=2), [], id="only its agents changed"),
+    ],
+)
+def test_each_change_of_a_ceiling_is_counted_by_its_cause(
+    before: RunObject, after: RunObject, counted: list[tuple[str, str]]
+) -> None:
+    name = "bernstein_ceiling_changes_total"
+    had = shown(name)
+    metrics.count_ceiling_changes(before, after)
+    more = {labels: total - had.get(labels, 0) for labels, total in shown(name).items()}
+    told = {
+        (dict(labels)["direction"], dict(labels)["reason"]): value for labels, value in more.items() if value
+    }
+    assert told == dict.fromkeys(counted, 1)
+
+
+def test_a_runs_ceiling_is_shown_until_some_time_after_its_end() -> None:
+    labels = {"namespace": "ns", "run": "r"}
+    metrics.show_run(ceiling(configured=6, effective=4))
+    assert value("bernstein_parallelism_level", labels) == 4
+    status = {"concurrency": {"effective": 0}, "completionTime": stamp(0)}
+    metrics.show_run(run(status=status))
+    assert shown("bernstein_parallelism_level")[tuple(labels.items())] == 0
+    run_series.sweep(at(600))
+    assert tuple(labels.items()) not in shown("bernstein_parallelism_level")
+
+
+def test_a_runs_budget_is_shown_and_what_is_left_only_where_it_has_one() -> None:
+    labels = {"namespace": "ns", "run": "spender"}
+    told = {"spentUsd": "0.95", "capUsd": "1.00", "remainingUsd": "0.05", "band": "critical"}
+    metrics.show_run(run("spender", status={"budget": told}))
+    assert value("bernstein_run_cost_usd", labels) == 0.95
+    assert value("bernstein_run_budget_remaining_usd", labels) == 0.05
+    bands = {band: value("bernstein_run_budget_band", {**labels, "band": band}) for band in BudgetBand}
+    assert bands == {"none": 0, "warn": 0, "critical": 1, "stop": 0}
+    metrics.show_run(run("spender", status={"budget": {"spentUsd": "0.95"}}))
+    assert tuple(labels.items()) not in shown("bernstein_run_budget_remaining_usd")
+    assert value("bernstein_run_cost_usd", labels) == 0.95

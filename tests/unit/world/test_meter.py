@@ -25,7 +25,7 @@ class Scene:
     def __init__(self) -> None:
         self.now = at(0)
         self.marked = Marked()
-        self.world = World(self.marked, clock=self.clock, operator_limit=None)
+        self.world = World(self.marked, clock=self.clock)
         self.world.put_run(raw_run())
         self.put(1, attempt())
         self.world.seen(pod(phase="Running", uid="pod-uid"))
