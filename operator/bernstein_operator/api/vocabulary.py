@@ -47,6 +47,9 @@ SETTLED_PHASES: Final = frozenset(
 BLOCKED_PHASES: Final = frozenset({TaskPhase.BLOCKED_BY_FAILURE, TaskPhase.BLOCKED_BY_ABANDON})
 """Phases that follow from another task's end and are looked at again when that changes."""
 
+MOVING_PHASES: Final = frozenset({TaskPhase.PENDING, TaskPhase.RUNNING, TaskPhase.AWAITING_INPUT})
+"""Phases from which a task may yet come to a good end without a retry."""
+
 FINAL_PHASES: Final = frozenset({TaskPhase.SUCCEEDED, TaskPhase.CANCELLED, TaskPhase.ABANDONED})
 """Phases that nothing and nobody ever changes."""
 
@@ -300,6 +303,10 @@ class RunReason(StrEnum):
     """budget.criticalPercent is reached; tasks that aren't essential don't start."""
     EXHAUSTED = "Exhausted"
     """The budget is used up."""
+    CONFIG_UNREAD = "ConfigUnread"
+    """The ConfigMap of spec.configFrom hasn't been read yet; nothing starts before its limits are known."""
+    BUDGET_REQUIRED = "BudgetRequired"
+    """The operator requires a budget of every run, and nobody has set one; nothing starts."""
     BUDGET_EXHAUSTED = "BudgetExhausted"
     """The run was stopped by its budget; a higher cap lets it go on."""
     INPUT_REQUIRED = "InputRequired"

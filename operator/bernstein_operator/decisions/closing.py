@@ -14,15 +14,19 @@ from bernstein_operator.api.vocabulary import (
     TaskReason,
 )
 from bernstein_operator.decisions.abandoning import abandonment
+from bernstein_operator.decisions.asking import asks
 from bernstein_operator.decisions.attempt import (
     close,
     find_end,
     open_attempt,
 )
+from bernstein_operator.decisions.budget_stop import believed
+from bernstein_operator.decisions.charging import charged
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.effects import untraceable, weighed
 from bernstein_operator.decisions.escalation import climbed
 from bernstein_operator.decisions.granting import granted
+from bernstein_operator.decisions.metering import heard
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.retry import (
     RULES,
@@ -32,6 +36,7 @@ from bernstein_operator.decisions.retry import (
     alike_in_a_row,
     next_step,
 )
+from bernstein_operator.decisions.task_budget import with_suggestion
 
 _NOT_THE_TASKS_END: Final = (AttemptReason.RUN_GONE, AttemptReason.QUARANTINED)
 """Stopped attempts after which the task goes on: its run is back, or a person let it out of quarantine."""
@@ -41,6 +46,13 @@ _GIVEN_UP_FOR: Final = {
     ResultClass.TASK_BUDGET: AbandonReason.BUDGET_EXCEEDED,
 }
 """Why a task without further attempts is given up, by its last one's class; for any other, ENV_BROKEN."""
+_EXHAUSTED: Final = {
+    TaskReason.RETRIES_EXHAUSTED: "No retry is left; an answer gives it as many as at first.",
+    TaskReason.DISRUPTIONS_EXHAUSTED: "Its Pod was lost too often; an answer lets it try again.",
+    TaskReason.SAME_FAILURE: "It fails in the same way each time; an answer lets it try again.",
+    TaskReason.TASK_BUDGET_EXHAUSTED: "Its budget is used up; a bigger one and an answer let it go on.",
+}
+"""What a person is told who is asked instead of the task being failed."""
 _BY_OPERATOR: Final = "operator"
 _BY_AGENT: Final = "agent"
 
@@ -50,10 +62,11 @@ def closed(course: Course, question: Question) -> Course:
     attempt = open_attempt(course.status)
     if not attempt:
         return course
-    seen = question.sighting(attempt.pod_name)
+    seen, reading = question.sighting(attempt.pod_name), question.snapshot.reading
     end = find_end(
         attempt,
         seen,
+        posted=reading.result if reading else None,
         bounds=question.bounds(course.status),
         has_repository=question.has_repository,
         now=question.now,
@@ -63,7 +76,9 @@ def closed(course: Course, question: Question) -> Course:
     if not end:
         return course
     outcome = weighed(end, attempt, effects=question.effective.effects)
-    status = close(course.status, outcome, end.pod)
+    outcome = believed(outcome, attempt, question.snapshot.run, question.effective)
+    status = charged(close(heard(course.status, question), outcome, end.pod), outcome, question)
+    status = with_suggestion(status, question.effective, question.profile)
     beaten = question.cancelled and end.outcome.result_class is ResultClass.DEADLINE
     if beaten or status.phase in SETTLED_PHASES:
         # A cancel that was seen before the deadline's end was is obeyed in its stead.
@@ -82,6 +97,10 @@ def after(status: AgentTaskStatus, outcome: Outcome, question: Question) -> Cour
 def _ended(status: AgentTaskStatus, phase: TaskPhase, outcome: Outcome, question: Question) -> Course:
     """Return the course of a task whose attempt's class is an end."""
     known: dict[str, object] = {"rate_limits": 0, "same_failures": 0}
+    if phase is TaskPhase.AWAITING_INPUT:
+        asked = outcome.result.question if outcome.result else None
+        told = status.model_copy(update=known)
+        return asks(told, TaskReason.INPUT_REQUIRED, asked or outcome.message, question)
     if phase is TaskPhase.ABANDONED:
         known["abandonment"] = _agents_word(outcome, question)
     reason, text = outcome.reason, outcome.message
@@ -133,8 +152,23 @@ def _again(status: AgentTaskStatus, step: Retry, outcome: Outcome, question: Que
 
 def _exhausted(status: AgentTaskStatus, step: GiveUp, outcome: Outcome, question: Question) -> Course:
     text, now = _told(outcome), question.now
-    if question.effective.retry.on_exhausted is OnExhausted.FAIL:
-        return settled(status, TaskPhase.FAILED, step.reason, text, now)
+    match _on_exhausted(outcome, question):
+        case OnExhausted.FAIL:
+            return settled(status, TaskPhase.FAILED, step.reason, text, now)
+        case OnExhausted.AWAIT_INPUT:
+            return asks(status, step.reason, f"{_EXHAUSTED[step.reason]} {text}", question)
+        case OnExhausted.ABANDON:
+            return _given_up(status, step, outcome, question)
+
+
+def _on_exhausted(outcome: Outcome, question: Question) -> OnExhausted:
+    task = question.effective
+    spent = outcome.result_class is ResultClass.TASK_BUDGET
+    return task.budget.on_exhausted if spent else task.retry.on_exhausted
+
+
+def _given_up(status: AgentTaskStatus, step: GiveUp, outcome: Outcome, question: Question) -> Course:
+    text, now = _told(outcome), question.now
     reason = _GIVEN_UP_FOR.get(outcome.result_class, AbandonReason.ENV_BROKEN)
     detail = ": ".join(part for part in (outcome.result_class, outcome.reason, outcome.message) if part)
     given_up = abandonment(reason, detail, actor=_BY_OPERATOR, now=now)

@@ -23,10 +23,12 @@ from bernstein_operator.api.vocabulary import (
     TaskReason,
 )
 from bernstein_operator.decisions.abandoning import abandonment, read_wish
+from bernstein_operator.decisions.asking import answered, stood_since
 from bernstein_operator.decisions.attempt import close, open_attempt
 from bernstein_operator.decisions.conditions import Standing
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.granting import granted
+from bernstein_operator.decisions.metering import heard
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.requests import (
     IGNORED,
@@ -40,8 +42,10 @@ from bernstein_operator.decisions.requests import (
 from bernstein_operator.decisions.run_commands import retry_of
 from bernstein_operator.decisions.run_deadline import has_passed
 
-RETRIABLE_PHASES: Final = frozenset({TaskPhase.FAILED, TaskPhase.QUARANTINED})
+RETRIABLE_PHASES: Final = frozenset({TaskPhase.FAILED, TaskPhase.QUARANTINED, TaskPhase.AWAITING_INPUT})
 """Phases that a person's retry leads out of."""
+_LEFT_BY_A_DRAIN: Final = RETRIABLE_PHASES - {TaskPhase.AWAITING_INPUT}
+"""Phases without anything left to start, in which a drain leaves a task."""
 _LEFT_BEHIND: Final = {
     TaskPhase.CANCELLED: (ResultClass.CANCELLED, AttemptReason.CANCELLED),
     TaskPhase.ABANDONED: (ResultClass.ABANDONED, AttemptReason.ABANDONED),
@@ -55,7 +59,8 @@ def obey(course: Course, question: Question) -> Course:
     for verb, act in _ORDERS.items():
         value = new_value(question.snapshot.task.meta, course.status.requests, verb)
         if value is not None:
-            course = act(course, question, value)
+            # What one verb ends without a Pod is over when the next is looked at.
+            course = _without_pod(act(course, question, value), question)
     course = _by_run(_stays_cancelled(course, question), question)
     return _without_pod(course, question)
 
@@ -111,6 +116,16 @@ def _retry(course: Course, question: Question, value: str) -> Course:
     return _afresh(_recorded(course, question, verb, value, "A fresh start."), question)
 
 
+def _answer(course: Course, question: Question, value: str) -> Course:
+    verb = CommandVerb.ANSWER
+    if course.status.phase is not TaskPhase.AWAITING_INPUT:
+        return _ignored(course, question, verb, value)
+    if not value.strip():
+        return _recorded(course, question, verb, value, f"{IGNORED}an answer needs words.")
+    course = _recorded(course, question, verb, value, "Answered; another attempt goes on with it.")
+    return replace(course, status=answered(course.status, value, question), standing=None)
+
+
 def _against_a_retry(question: Question) -> str:
     """Return what would end a task again that got a fresh start now, empty where nothing would."""
     task, run = question.snapshot.task, question.snapshot.run
@@ -134,6 +149,7 @@ _ORDERS: Final[dict[CommandVerb, Callable[[Course, Question, str], Course]]] = {
     CommandVerb.CANCEL: _cancel,
     CommandVerb.ABANDON: _abandon,
     CommandVerb.QUARANTINE: _quarantine,
+    CommandVerb.ANSWER: _answer,
     CommandVerb.RETRY: _retry,
     CommandVerb.DRAIN: _drain,
 }
@@ -157,6 +173,8 @@ def _afresh(course: Course, question: Question) -> Course:
         "rate_limits": 0,
         "same_failures": 0,
         "escalation": None,
+        # A question that nobody has answered is none of the fresh start's; what was answered stays known.
+        "question": course.status.question if course.status.answer else None,
         "deadline": granted(course.status, question),
         "retried_time": question.now,
     }
@@ -176,13 +194,13 @@ def _by_run(course: Course, question: Question) -> Course:
     run, phase = question.snapshot.run, course.status.phase
     if not run or phase in FINAL_PHASES:
         return course
-    if question.run_drained and phase not in RETRIABLE_PHASES and not open_attempt(course.status):
+    if question.run_drained and phase not in _LEFT_BY_A_DRAIN and not open_attempt(course.status):
         text = "Its run is being drained."
         return settled(course.status, TaskPhase.CANCELLED, TaskReason.DRAINED, text, question.now)
     if question.cancelled or question.run_drained:
         return course
-    asked, ended = retry_of(run.status), course.status.completion_time
-    due = asked and ended and ended <= asked
+    asked, since = retry_of(run.status), stood_since(course.status)
+    due = asked and since and since <= asked
     due = due and phase in RETRIABLE_PHASES and not _is_to_stop(course, question)
     return _afresh(course, question) if due else course
 
@@ -203,4 +221,4 @@ def _without_pod(course: Course, question: Question) -> Course:
     failed = find(course.status.conditions, ConditionType.FAILED)
     said = course.standing or Standing(message=failed.message if failed else "")
     outcome = Outcome(how[0], how[1], said.message, None, question.now, None)
-    return replace(course, status=close(course.status, outcome, None))
+    return replace(course, status=close(heard(course.status, question), outcome, None))

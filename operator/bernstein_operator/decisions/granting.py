@@ -1,15 +1,16 @@
-"""A task's own deadline across its attempts: what is put on record, and what is granted after it was missed.
+"""A task's own deadline across its attempts: what is put on record, and what comes of having missed it.
 
 A deadline that stood for ever would leave a retry nothing: the second attempt would be born expired. So a
 retry after a missed deadline gets as long again as there was at the first admission. The run's deadline is
 hard: nothing is granted past it.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.task_status import AgentTaskStatus, DeadlineStatus
-from bernstein_operator.decisions.course import Question
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, TaskPhase, TaskReason
+from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.deadline import deadline_of
 
 
@@ -35,3 +36,21 @@ def granted(status: AgentTaskStatus, question: Question) -> DeadlineStatus | Non
     until = now + max(asked - since, timedelta())
     hard = question.bounds(status).run_deadline
     return kept.model_copy(update={"effective": min(until, hard or until), "basis": asked})
+
+
+def missed(
+    status: AgentTaskStatus, question: Question, what: str, *, by: datetime | None = None
+) -> Course | None:
+    """Return the end of a task without an attempt whose deadline, or its run's, has passed.
+
+    ``what`` had not come by then; a moment after ``by`` has no say. None for a task with time left.
+    """
+    now, run = question.now, question.snapshot.run
+    at = min(now, by or now)
+    passed = next((limit for limit in question.bounds(status).moments if at >= limit.at), None)
+    if not passed or (run and run.status.phase in ENDED_RUN_PHASES):
+        return None
+    known = on_record(status, question.effective) or DeadlineStatus()
+    noted = {"deadline": known.model_copy(update={"missed_time": now})}
+    text = f"{what} before {passed.called}."
+    return settled(status.model_copy(update=noted), TaskPhase.FAILED, TaskReason.DEADLINE_EXCEEDED, text, now)

@@ -24,11 +24,13 @@ _BLOCKED: Final = frozenset(
         *BLOCKED_PHASES,
     }
 )
+_LEFT: Final = frozenset({TaskPhase.AWAITING_INPUT, *SETTLED_PHASES, *BLOCKED_PHASES})
 
 MOVES: Final[Mapping[TaskPhase, frozenset[TaskPhase]]] = MappingProxyType(
     {
-        TaskPhase.PENDING: frozenset({TaskPhase.RUNNING, *SETTLED_PHASES, *BLOCKED_PHASES}),
-        TaskPhase.RUNNING: frozenset({TaskPhase.PENDING, *SETTLED_PHASES, *BLOCKED_PHASES}),
+        TaskPhase.PENDING: frozenset({TaskPhase.RUNNING, *_LEFT}),
+        TaskPhase.RUNNING: frozenset({TaskPhase.PENDING, *_LEFT}),
+        TaskPhase.AWAITING_INPUT: _BLOCKED,
         TaskPhase.BLOCKED_BY_FAILURE: _BLOCKED - {TaskPhase.BLOCKED_BY_FAILURE},
         TaskPhase.BLOCKED_BY_ABANDON: _BLOCKED - {TaskPhase.BLOCKED_BY_ABANDON},
         TaskPhase.QUARANTINED: frozenset({TaskPhase.CANCELLED, TaskPhase.ABANDONED}),

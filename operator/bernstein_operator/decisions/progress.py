@@ -9,6 +9,7 @@ from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.vocabulary import RunReason
 from bernstein_operator.decisions.conditions import Standing
+from bernstein_operator.decisions.run_input import input_text, only_people_help
 
 
 def progress(snapshot: RunSnapshot, *, ceiling: ConcurrencyStatus, more: bool) -> Standing:
@@ -21,6 +22,8 @@ def _causes(snapshot: RunSnapshot, ceiling: ConcurrencyStatus, *, more: bool) ->
         yield Standing(RunReason.TASK_CREATION_REFUSED, snapshot.refused)
     if not more and not sum(snapshot.phases.values()):
         yield Standing(RunReason.NO_TASKS, "The run has no task yet; it doesn't end without one.")
+    if only_people_help(snapshot):
+        yield Standing(RunReason.INPUT_REQUIRED, input_text(snapshot))
     if ceiling.configured == 0:
         text = "The ceiling is 0, by concurrency.maxAgents or the operator's own limit: nothing starts."
         yield Standing(RunReason.CEILING_ZERO, text)

@@ -7,6 +7,7 @@ annotation off takes nothing back, and a retry needs a new value each time.
 
 from collections.abc import Iterable
 from datetime import datetime
+from hashlib import sha256
 from typing import Final
 
 from bernstein_operator.api.choices import CommandVerb
@@ -20,6 +21,7 @@ ONLY_TRUE: Final = f'{IGNORED}only exactly "true" acts.'
 """Effect of a cancel or drain with another value."""
 TRUE: Final = "true"
 _VALUE_LIMIT: Final = 256
+_DIGITS: Final = 12
 _ACTOR_LIMIT: Final = 253
 
 
@@ -55,4 +57,8 @@ def kept(requests: Iterable[Request], *new: Request) -> tuple[Request, ...]:
 
 
 def _cut(value: str) -> str:
-    return value[:_VALUE_LIMIT]
+    """Return a value as it is kept; two long ones that differ at their ends only still differ."""
+    if len(value) <= _VALUE_LIMIT:
+        return value
+    mark = f"… {sha256(value.encode()).hexdigest()[:_DIGITS]}"
+    return f"{value[: _VALUE_LIMIT - len(mark)]}{mark}"

@@ -27,7 +27,7 @@ class Counting(StrEnum):
     DISRUPTIONS = "disruptions"
     NONE = "none"
     ALL = "all"
-    """Whatever is left: nothing is tried again."""
+    """Whatever is left: nothing is tried again by itself."""
 
 
 class Climb(StrEnum):
@@ -79,8 +79,7 @@ RULES: Final[Mapping[ResultClass, ClassRule]] = MappingProxyType(
         ResultClass.TASK_BUDGET: ClassRule(Counting.ALL),
         ResultClass.ABANDONED: ClassRule(ends=TaskPhase.ABANDONED),
         ResultClass.CANCELLED: ClassRule(ends=TaskPhase.CANCELLED),
-        # The question goes to a person, and so does the task.
-        ResultClass.ASKED: ClassRule(ends=TaskPhase.QUARANTINED),
+        ResultClass.ASKED: ClassRule(ends=TaskPhase.AWAITING_INPUT),
     }
 )
 """Every class that an attempt can end in."""
@@ -201,7 +200,9 @@ def _wait(rule: ClassRule, *, counters: Counters, policy: EffectiveRetry, seed: 
 
 
 def _exhausted(rule: ClassRule, *, counters: Counters, policy: EffectiveRetry) -> TaskReason | None:
-    if rule.counts is Counting.ALL or counters.retries > policy.limit:
+    if rule.counts is Counting.ALL:
+        return TaskReason.TASK_BUDGET_EXHAUSTED
+    if counters.retries > policy.limit:
         return TaskReason.RETRIES_EXHAUSTED
     if counters.disruptions > policy.disruption_limit:
         return TaskReason.DISRUPTIONS_EXHAUSTED

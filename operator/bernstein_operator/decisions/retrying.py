@@ -4,16 +4,12 @@ A run must neither end nor lose its tasks between the moment in which somebody a
 in which the answer is stored, and one that has failed goes on as soon as any of its tasks does.
 """
 
-from typing import Final
-
 from bernstein_operator.api.choices import CommandVerb
 from bernstein_operator.api.objects import TaskObject
-from bernstein_operator.api.vocabulary import TaskPhase
+from bernstein_operator.api.vocabulary import MOVING_PHASES
 from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.naming import is_stuck
 from bernstein_operator.decisions.requests import new_value
-
-_MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
 
 
 def asks_for_retry(task: TaskObject) -> bool:
@@ -25,4 +21,4 @@ def asks_for_retry(task: TaskObject) -> bool:
 def goes_on_after_retry(task: TaskObject) -> bool:
     """Whether a person's retry brought a task back, and it can still move."""
     status = task.status
-    return status.retried_time is not None and status.phase in _MOVING and not is_stuck(task)
+    return status.retried_time is not None and status.phase in MOVING_PHASES and not is_stuck(task)

@@ -21,6 +21,7 @@ from bernstein_operator.api.run import (
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
+    MOVING_PHASES,
     ConditionStatus,
     ConditionType,
     RunPhase,
@@ -31,11 +32,12 @@ from bernstein_operator.decisions.ceiling import ceiling_conditions, ceiling_of
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
 from bernstein_operator.decisions.plan import RunDecision, earliest
 from bernstein_operator.decisions.progress import progress
+from bernstein_operator.decisions.run_budget import Finances, budget_conditions, finances, told_of
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
 from bernstein_operator.decisions.run_deadline import has_passed, next_look, warned_at, warning
+from bernstein_operator.decisions.run_input import input_required
 from bernstein_operator.decisions.ttl import clear_at
 
-_MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
 _BUSY: Final[dict[str, str]] = {
     RunReason.AT_CEILING: RunReason.TASKS_ACTIVE,
     RunReason.AT_OPERATOR_CEILING: RunReason.TASKS_ACTIVE,
@@ -60,11 +62,12 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         return _invalid(snapshot, now=now)
     snapshot = _reopened(_obeying(_reopened(snapshot), now=now))
     ceiling = ceiling_of(snapshot, run.spec, closing=_closing(snapshot), now=now)
+    money = finances(snapshot, run.spec, now=now)
     late = has_passed(run, now=now)
     create = _missing(run.spec, run.status) if not (late or _closing(snapshot)) else ()
-    verdict = _verdict(snapshot, run.spec, ceiling=ceiling.state, more=bool(create), late=late)
-    status = _status(snapshot, verdict, ceiling=ceiling.state, now=now)
-    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not late
+    verdict = _verdict(snapshot, run.spec, ceiling=ceiling.state, money=money, more=bool(create), late=late)
+    status = _status(snapshot, verdict, ceiling=ceiling.state, money=money, now=now)
+    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not (late or money.held)
     kept_until = clear_at(run.spec, status)
     still = status.phase == run.status.phase and not _may_reopen(snapshot)
     expired = kept_until is not None and now >= kept_until and still
@@ -78,6 +81,7 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         whole=run.spec.ttl.delete_run,
         wake=None if expired else earliest((kept_until, ceiling.wake, *next_look(snapshot.run, now=now))),
         evaluated=ceiling.evaluated,
+        funds=money.funds,
     )
 
 
@@ -120,7 +124,13 @@ def _missing(spec: BernsteinRunSpec, status: BernsteinRunStatus) -> tuple[Inline
 
 
 def _verdict(
-    snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: ConcurrencyStatus, more: bool, late: bool
+    snapshot: RunSnapshot,
+    spec: BernsteinRunSpec,
+    *,
+    ceiling: ConcurrencyStatus,
+    money: Finances,
+    more: bool,
+    late: bool,
 ) -> _Verdict:
     stored = snapshot.run.status
     if stored.phase in ENDED_RUN_PHASES:
@@ -132,7 +142,10 @@ def _verdict(
     over = not more and _is_over(snapshot)
     if over and not spec.open:
         return _ended(snapshot)
-    return _going_on(snapshot, spec, over=over, progress=progress(snapshot, ceiling=ceiling, more=more))
+    if money.stopped and not (over or spec.suspend):
+        return _Verdict(RunPhase.STOPPED, money.stopped)
+    standing = money.held or progress(snapshot, ceiling=ceiling, more=more)
+    return _going_on(snapshot, spec, over=over, progress=standing)
 
 
 def _going_on(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, over: bool, progress: Standing) -> _Verdict:
@@ -151,7 +164,9 @@ def _is_over(snapshot: RunSnapshot) -> bool:
 
 
 def _is_still(snapshot: RunSnapshot) -> bool:
-    moving = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck + snapshot.retrying
+    moving = (
+        sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck + snapshot.retrying
+    )
     return moving == 0 and snapshot.live == 0
 
 
@@ -178,7 +193,7 @@ def _ended(snapshot: RunSnapshot) -> _Verdict:
 
 def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     # What can't be read isn't settled by a cancel either, and must not keep its run from its end.
-    unsettled = sum(snapshot.phases.get(phase, 0) for phase in _MOVING) - snapshot.stuck
+    unsettled = sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck
     how, what = ("Cancelled", "are being stopped") if snapshot.run.cancelled else ("Drained", "finish")
     if unsettled or snapshot.live:
         text = f"{how} by annotation; agents that {what}: {snapshot.live}."
@@ -187,7 +202,7 @@ def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
 
 
 def _status(
-    snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: ConcurrencyStatus, now: datetime
+    snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: ConcurrencyStatus, money: Finances, now: datetime
 ) -> BernsteinRunStatus:
     stored, meta = snapshot.run.status, snapshot.run.meta
     ended = verdict.phase in ENDED_RUN_PHASES
@@ -195,8 +210,12 @@ def _status(
     resumed = find(stored.conditions, ConditionType.SUSPENDED) is not None and not suspend
     warned = warned_at(snapshot.run, now=now)
     wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
-    wanted += warning(snapshot.run, phase=verdict.phase, warned=warned)
-    wanted += [] if ended else ceiling_conditions(ceiling)
+    wanted += [
+        *input_required(snapshot, verdict.phase),
+        *warning(snapshot.run, phase=verdict.phase, warned=warned),
+        *([] if ended else ceiling_conditions(ceiling)),
+        *budget_conditions(money.status, verdict.phase),
+    ]
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
@@ -205,6 +224,8 @@ def _status(
         **sticky(snapshot, now=now),
         "deadline_warned": warned,
         "concurrency": ceiling,
+        "budget": money.status,
+        "warnings": money.warnings,
         "tasks": _counts(snapshot),
         "abandonments": _abandonments(snapshot),
         "conditions": merge(
@@ -234,6 +255,7 @@ def _counts(snapshot: RunSnapshot) -> TaskCounts:
         "blocked_by_failure": TaskPhase.BLOCKED_BY_FAILURE,
         "blocked_by_abandon": TaskPhase.BLOCKED_BY_ABANDON,
         "quarantined": TaskPhase.QUARANTINED,
+        "awaiting_input": TaskPhase.AWAITING_INPUT,
     }
     counts = {name: snapshot.phases.get(phase, 0) for name, phase in by_field.items()}
     return TaskCounts(total=sum(snapshot.phases.values()), **counts)
@@ -268,7 +290,7 @@ def _told(status: BernsteinRunStatus) -> tuple[object, ...]:
     asked = status.cancel_requested, status.drain_requested, status.requests
     ceiling = status.concurrency
     moved = (ceiling.last_lowered_time, ceiling.last_raised_time) if ceiling else (None, None)
-    return status.phase, status.start_time, status.observed_generation, asked, said, moved
+    return status.phase, status.start_time, status.observed_generation, asked, said, moved, told_of(status)
 
 
 def _forgotten(snapshot: RunSnapshot, status: BernsteinRunStatus) -> bool:

@@ -79,7 +79,7 @@ def _retry(snapshot: RunSnapshot, _: str, now: datetime) -> str:
         how = "cancelled" if run.cancelled else "drained"
         return f"{IGNORED}the run is being {how}, or its annotation says so."
     if not snapshot.retriable:
-        return f"{IGNORED}none of its tasks is Failed or Quarantined."
+        return f"{IGNORED}none of its tasks is Failed, Quarantined or AwaitingInput."
     return f"A fresh start for {snapshot.retriable} tasks."
 
 
@@ -94,5 +94,6 @@ _EFFECTS: Final[Mapping[CommandVerb, _Effect]] = MappingProxyType(
         CommandVerb.RETRY: _retry,
         CommandVerb.ABANDON: _not_of_a_run,
         CommandVerb.QUARANTINE: _not_of_a_run,
+        CommandVerb.ANSWER: _not_of_a_run,
     }
 )

@@ -4,27 +4,31 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from bernstein_operator.api.task_status import AgentTaskStatus, BlockedBy, DeadlineStatus
+from bernstein_operator.api.task_status import AgentTaskStatus, BlockedBy
 from bernstein_operator.api.vocabulary import (
     BLOCKED_PHASES,
-    ENDED_RUN_PHASES,
     SETTLED_PHASES,
     AdmittedReason,
     BlockCause,
     TaskPhase,
-    TaskReason,
 )
+from bernstein_operator.decisions.accounts import need_of
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.attempt import begin
 from bernstein_operator.decisions.conditions import Standing
-from bernstein_operator.decisions.course import Course, Question, settled
+from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.decisions.dependencies import judge
-from bernstein_operator.decisions.granting import on_record
+from bernstein_operator.decisions.granting import missed
 from bernstein_operator.decisions.plan import CreatePod
 from bernstein_operator.decisions.waiting import first_gate, invalid_gate
 
 TELL_QUEUED_AFTER: Final = timedelta(seconds=5)
 """A task that gets its slot within this time isn't told that it queues: that would be a write for nothing."""
+_SHORT: Final = {
+    AdmittedReason.BUDGET_RESERVED: "What its run has left is reserved, or less than it should need.",
+    AdmittedReason.BUDGET_CRITICAL: "Its run's budget is used up, or nearly and the task isn't essential.",
+}
+"""What a task is told that its run's budget holds back."""
 
 
 def waiting(course: Course, question: Question) -> Course:
@@ -42,9 +46,9 @@ def waiting(course: Course, question: Question) -> Course:
     course = replace(course, status=course.status.model_copy(update=known))
     if verdict.blocked and not snapshot.cycle:
         return _blocked(course, *verdict.blocked)
-    missed = _missed(course, question)
-    if missed:
-        return missed
+    late = missed(course.status, question, "It could not start")
+    if late:
+        return replace(course, status=late.status, standing=late.standing)
     free = _unblocked(course.status, now=now)
     course = replace(course, status=free)
     gate = first_gate(snapshot, free, question.effective, verdict, now=now)
@@ -57,20 +61,6 @@ def _unblocked(status: AgentTaskStatus, *, now: datetime) -> AgentTaskStatus:
     """Return the status of a task that no other one's end keeps from starting."""
     moved = {"unblocked_time": now} if status.phase in BLOCKED_PHASES else {}
     return status.model_copy(update={"phase": TaskPhase.PENDING, "blocked_by": None, **moved})
-
-
-def _missed(course: Course, question: Question) -> Course | None:
-    """Return the end of a task that waited beyond its deadline, or its run's; None for one with time left."""
-    status, now, run = course.status, question.now, question.snapshot.run
-    passed = next((limit for limit in question.bounds(status).moments if now >= limit.at), None)
-    if not passed or (run and run.status.phase in ENDED_RUN_PHASES):
-        return None
-    known = on_record(status, question.effective) or DeadlineStatus()
-    noted = {"deadline": known.model_copy(update={"missed_time": now})}
-    text = f"It could not start before {passed.called}."
-    reason = TaskReason.DEADLINE_EXCEEDED
-    end = settled(status.model_copy(update=noted), TaskPhase.FAILED, reason, text, now)
-    return replace(course, status=end.status, standing=end.standing)
 
 
 def _blocked(course: Course, phase: TaskPhase, by: BlockedBy) -> Course:
@@ -86,16 +76,19 @@ def _ready(course: Course, question: Question) -> Course:
     snapshot, effective, now = question.snapshot, question.effective, question.now
     if snapshot.has_slot and snapshot.run and snapshot.run.spec and not snapshot.run.spec.suspend:
         task = replace(snapshot.task, status=course.status)
-        status = begin(task, effective, profile=question.profile, now=now)
+        status = begin(task, effective, profile=question.profile, now=now, share=snapshot.share)
         text = f"Attempt {status.attempt} has its slot."
         standing = Standing(AdmittedReason.ADMITTED, text, admitted=True)
         return replace(course, status=status, standing=standing, actions=(CreatePod(),))
     meta = snapshot.task.meta
     born = meta.creation_timestamp.isoformat() if meta.creation_timestamp else ""
-    candidate = Candidate(meta.uid, effective.priority, effective.role, (born, meta.name))
+    need = need_of(course.status, effective, question.profile)
+    candidate = Candidate(meta.uid, effective.priority, effective.role, (born, meta.name), need=need)
     course = replace(course, candidate=candidate)
     if snapshot.refusal:
         return replace(course, standing=Standing(snapshot.refusal.reason, snapshot.refusal.message))
+    if snapshot.short:
+        return replace(course, standing=Standing(snapshot.short, _SHORT[snapshot.short]))
     return _queued(course, question)
 
 

@@ -1,13 +1,14 @@
 """What is to become of a task: the one place where its phase is decided.
 
 Read from top to bottom: an attempt that is over is closed, a cancel is obeyed, a task without an attempt
-waits or starts, an attempt that goes on is confirmed or stopped, limits that are near are told, and the
+waits, asks or starts, an attempt that goes on is confirmed or stopped, limits that are near are told, and the
 conditions say so. Level-triggered: only what is there counts, never which event brought it, so a lost event
 or a restart changes nothing.
 """
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from bernstein_operator.api.conditions import find
 from bernstein_operator.api.snapshot import TaskSnapshot
@@ -20,13 +21,16 @@ from bernstein_operator.api.vocabulary import (
     ConditionType,
     TaskPhase,
 )
+from bernstein_operator.decisions.asking import awaiting
 from bernstein_operator.decisions.attempt import close, open_attempt, with_late_spend
 from bernstein_operator.decisions.closing import after, closed
 from bernstein_operator.decisions.commands import obey
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, task_conditions
+from bernstein_operator.decisions.continuing import announced
 from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.decisions.going import going_on
 from bernstein_operator.decisions.ledger import in_order
+from bernstein_operator.decisions.metering import metered
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.phases import illegal_move
 from bernstein_operator.decisions.plan import TaskDecision, earliest
@@ -35,6 +39,14 @@ from bernstein_operator.decisions.starting import waiting
 from bernstein_operator.decisions.stopping import clear_away
 from bernstein_operator.decisions.waiting import invalid_gate
 from bernstein_operator.decisions.warning import near_limits, watch
+
+_VERDICTS: Final = (
+    ConditionType.COMPLETE,
+    ConditionType.FAILED,
+    ConditionType.INPUT_REQUIRED,
+    ConditionType.ADMITTED,
+)
+"""Conditions that say why a task stands where it stands; it has one of them, or none yet."""
 
 
 def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
@@ -48,8 +60,8 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
         return TaskDecision(status=_unreadable(snapshot, now=now))
     question = Question(snapshot, effective, now)
     course = obey(closed(Course(task.status), question), question)
-    course = going_on(course, question) if open_attempt(course.status) else waiting(course, question)
-    course = watch(course, question)
+    course = watch(announced(_moved(course, question), question), question)
+    course = metered(course, question)
     course = replace(course, status=with_late_spend(course.status, snapshot.sightings))
     rest = clear_away(course.status, snapshot, now=now)
     wrong = illegal_move(task.status, course.status)
@@ -61,6 +73,13 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
         candidate=course.candidate,
         wake=earliest((*course.wake, *rest.moments)),
     )
+
+
+def _moved(course: Course, question: Question) -> Course:
+    if open_attempt(course.status):
+        return going_on(course, question)
+    asking = course.status.phase is TaskPhase.AWAITING_INPUT
+    return awaiting(course, question) if asking else waiting(course, question)
 
 
 def decide_refused(snapshot: TaskSnapshot, outcome: Outcome, *, now: datetime) -> AgentTaskStatus:
@@ -99,7 +118,7 @@ def _run_ended(snapshot: TaskSnapshot) -> bool:
 
 def _said_before(status: AgentTaskStatus) -> Standing | None:
     """Return what the conditions say already, for a task about which there is no news."""
-    for kind in (ConditionType.COMPLETE, ConditionType.FAILED, ConditionType.ADMITTED):
+    for kind in _VERDICTS:
         found = find(status.conditions, kind)
         if found:
             admitted = kind is ConditionType.ADMITTED and found.status == ConditionStatus.TRUE

@@ -16,6 +16,7 @@ from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, AdmittedReason
 from bernstein_operator.decisions.circuit import probes_from
 from bernstein_operator.decisions.dependencies import Verdict
 from bernstein_operator.decisions.stopping import left_text
+from bernstein_operator.decisions.task_budget import used_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,18 @@ def gates(
         yield Gate(AdmittedReason.DEPENDENCY_PENDING, _dependency_text(verdict), verdict.until)
     if effective.suspend:
         yield Gate(AdmittedReason.SUSPENDED, "spec.suspend of the task holds it back.")
+    yield from _budget_gate(status, effective)
     yield from _time_gates(snapshot, status, now=now)
     yield from _profile_gates(snapshot, effective)
     if snapshot.profile:
         yield from _provider_gates(snapshot.task.meta.uid, snapshot.profile, now=now)
+
+
+def _budget_gate(status: AgentTaskStatus, effective: EffectiveTask) -> Iterator[Gate]:
+    spent = used_up(effective.budget, status.usage)
+    if spent:
+        text = f"Its attempts have used up {spent}; it starts once that is raised."
+        yield Gate(AdmittedReason.TASK_BUDGET_EXHAUSTED, text)
 
 
 def _time_gates(snapshot: TaskSnapshot, status: AgentTaskStatus, *, now: datetime) -> Iterator[Gate]:

@@ -71,6 +71,19 @@ DEADLINES: Final = Counter(
     "Attempts stopped at a limit, and tasks whose deadline passed before they could start.",
     registry=REGISTRY,
 )
+GRACEFUL_FINISHES: Final = Counter(
+    "bernstein_task_budget_graceful_finish",
+    "Attempts whose agent was low on its budget and was given a final turn.",
+    ["role"],
+    registry=REGISTRY,
+)
+REMAINING_AT_FINISH: Final = Histogram(
+    "bernstein_task_budget_remaining_at_finish_pct",
+    "How much of its budget an agent had left when it was given its final turn, in percent.",
+    ["role"],
+    buckets=(0, 5, 10, 15, 20, 30, 40, 50, 75, 100),
+    registry=REGISTRY,
+)
 RECONCILES: Final = Counter(
     "bernstein_operator_reconcile", "Passes over an object.", ["controller", "result"], registry=REGISTRY
 )
@@ -138,6 +151,9 @@ def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapte
             ATTEMPTS.labels(attempt.result_class or "", adapter).inc()
             if attempt.result_class == ResultClass.DEADLINE:
                 DEADLINES.inc()
+            if attempt.finish_percent is not None:
+                GRACEFUL_FINISHES.labels(_bounded(role)).inc()
+                REMAINING_AT_FINISH.labels(_bounded(role)).observe(attempt.finish_percent)
     if _missed(after) and _missed(after) != _missed(before):
         DEADLINES.inc()
     if after.status.phase == before.status.phase:

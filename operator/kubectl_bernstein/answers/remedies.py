@@ -47,6 +47,14 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
         ),
         AdmittedReason.INVALID_SPEC: "Correct what is named: kubectl edit agenttask/{task}",
         AdmittedReason.INVALID_GRAPH: "Change dependsOn of one of them, or cancel one.",
+        AdmittedReason.BUDGET_RESERVED: (
+            "It starts by itself when live agents cost less than they reserve. See kubectl bernstein budget"
+            " {run}; a higher cap is spec.budget.usd of the run."
+        ),
+        AdmittedReason.BUDGET_CRITICAL: (
+            'kubectl patch bernsteinrun/{run} --type merge -p \'{{"spec":{{"budget":{{"usd":N}}}}}}\' with a'
+            " higher N, or spec.essential of the task; see kubectl bernstein budget {run}."
+        ),
         AdmittedReason.POD_WAITING: "kubectl describe pod {pod}",
     }
 )
@@ -90,6 +98,9 @@ RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
         RunReason.CEILING_ZERO: "Raise concurrency.maxAgents of the run, or the operator's own limit.",
         RunReason.SUSPENDED: "kubectl bernstein resume {run}",
         RunReason.INVALID_SPEC: "Correct what is named: kubectl edit bernsteinrun/{run}",
+        RunReason.BUDGET_EXHAUSTED: "Raise spec.budget of the run: kubectl bernstein budget {run}",
+        RunReason.BUDGET_REQUIRED: "Set spec.budget.usd of the run.",
+        RunReason.CONFIG_UNREAD: "It starts by itself once the ConfigMap of spec.configFrom was read.",
         RunReason.DRAINING: "Nothing: a cancel or drain is for good.",
     }
 )

@@ -58,6 +58,8 @@ CLASSES = [
     "capacity",
     "disruption",
     "abandoned",
+    "task_budget",
+    "asked",
 ]
 
 
@@ -302,9 +304,9 @@ class OneTask(RuleBasedStateMachine):
         """A person cancels the task."""
         self._annotate("cancel", "true")
 
-    @rule(verb=st.sampled_from(["retry", "retry", "abandon", "quarantine"]))
+    @rule(verb=st.sampled_from(["retry", "retry", "answer", "answer", "abandon", "quarantine"]))
     def ask_for_something_else(self, verb: str) -> None:
-        """A person asks for a retry, an abandonment, or a quarantine, each time in other words."""
+        """A person asks for a retry, an abandonment, or a quarantine, or answers, each time in other words."""
         self.asked += 1
         self._annotate(verb, f"no {self.asked}")
 
@@ -348,6 +350,9 @@ class OneTask(RuleBasedStateMachine):
             assert phase in ("Quarantined", "Cancelled", "Abandoned") or retried
         elif left == "Failed":
             assert phase == "Failed" or retried
+        elif left == "AwaitingInput":
+            answered = new.get("answer") != old.get("answer")
+            assert phase not in ("Pending", "Running", "Succeeded") or retried or answered
         elif left in SETTLED_PHASES:
             assert phase == left
 
@@ -365,10 +370,20 @@ class OneTask(RuleBasedStateMachine):
         ended = [one for one in status.attempts if one.end_time]
         counted = status.retries + status.disruptions + status.rate_limits
         uncounted = sum(
-            one.result_class in ("success", "cancelled", "contract", "abandoned") for one in ended
+            one.result_class in ("success", "cancelled", "contract", "abandoned", "asked", "task_budget")
+            for one in ended
         )
         assert status.retries <= 2
         assert status.attempt <= counted + uncounted + 2 or status.attempt > 10
+
+    @invariant()
+    def nothing_runs_while_a_person_is_asked(self) -> None:
+        """A task that waits for an answer says what it asks, and has no attempt."""
+        status = self._snapshot().task.status
+        if status.phase == "AwaitingInput":
+            assert status.question
+            assert not status.answer
+            assert not open_attempt(status)
 
     @invariant()
     def every_write_is_one_the_api_takes(self) -> None:
@@ -446,9 +461,33 @@ class OneTaskWithADeadline(OneTask):
         assert not (begun and holds and self.now >= holds)
 
 
+class OneTaskThatAsks(OneTask):
+    """The same for a task that asks rather than fails, and doesn't wait long for its answer."""
+
+    spec: ClassVar[Raw] = {
+        "retry": {"limit": 1, "backoffSeconds": 10, "onExhausted": "AwaitInput"},
+        "budget": {"usd": "1.00", "mode": "hard-stop-on-zero"},
+        "inputTimeoutSeconds": 60,
+    }
+
+    @invariant()
+    def retries_are_never_exceeded(self) -> None:
+        """An answer gives as many retries as at first, never more at once."""
+        assert self._snapshot().task.status.retries <= 2
+
+    @invariant()
+    def nobody_is_asked_for_longer_than_said(self) -> None:
+        """A question that nobody has answered in time is none any more once the task was looked at."""
+        decided = self._decide().status
+        if decided.phase == "AwaitingInput" and decided.question:
+            assert self.now < decided.question.deadline
+
+
 TestOneTask = OneTask.TestCase
 TestOneTask.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestOneTaskWithADeadline = OneTaskWithADeadline.TestCase
 TestOneTaskWithADeadline.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
 TestOneTaskThatActsOutside = OneTaskThatActsOutside.TestCase
 TestOneTaskThatActsOutside.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
+TestOneTaskThatAsks = OneTaskThatAsks.TestCase
+TestOneTaskThatAsks.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)

@@ -15,8 +15,9 @@ EVERY = frozenset(str(phase) for phase in TaskPhase)
 ENDS = {"Succeeded", "Failed", "Cancelled", "Abandoned", "Quarantined"}
 BLOCKED = {"BlockedByFailure", "BlockedByAbandon"}
 LEGAL: dict[str, set[str]] = {
-    "Pending": {"Running", *ENDS, *BLOCKED},
-    "Running": {"Pending", *ENDS, *BLOCKED},
+    "Pending": {"Running", "AwaitingInput", *ENDS, *BLOCKED},
+    "Running": {"Pending", "AwaitingInput", *ENDS, *BLOCKED},
+    "AwaitingInput": {"Pending", *BLOCKED, *(ENDS - {"Succeeded"})},
     "BlockedByFailure": {"Pending", "BlockedByAbandon", *(ENDS - {"Succeeded"})},
     "BlockedByAbandon": {"Pending", "BlockedByFailure", *(ENDS - {"Succeeded"})},
     "Quarantined": {"Cancelled", "Abandoned"},
@@ -28,6 +29,7 @@ LEGAL: dict[str, set[str]] = {
 BY_RETRY: dict[str, set[str]] = {
     "Failed": set(EVERY) - {"Failed"},
     "Quarantined": set(EVERY) - {"Quarantined"},
+    "AwaitingInput": set(EVERY) - {"AwaitingInput"},
 }
 
 

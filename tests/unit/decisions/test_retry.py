@@ -75,7 +75,7 @@ TABLE = {
     "task_budget": ("all", False, "none", False, None),
     "abandoned": ("none", False, "none", False, "Abandoned"),
     "cancelled": ("none", False, "none", False, "Cancelled"),
-    "asked": ("none", False, "none", False, "Quarantined"),
+    "asked": ("none", False, "none", False, "AwaitingInput"),
 }
 
 
@@ -115,7 +115,7 @@ def test_each_class_uses_up_its_allowance(result: ResultClass, counters: Counter
 
 def test_a_task_without_a_budget_is_never_tried_again() -> None:
     following = step(ResultClass.TASK_BUDGET, limit=100)
-    assert following == GiveUp(TaskReason.RETRIES_EXHAUSTED, Counters())
+    assert following == GiveUp(TaskReason.TASK_BUDGET_EXHAUSTED, Counters())
 
 
 @pytest.mark.parametrize(

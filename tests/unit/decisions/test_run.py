@@ -208,7 +208,7 @@ def test_how_many_more_may_start(of: RunObject, facts: dict[str, Any], free: int
 def test_every_task_is_counted_under_its_phase() -> None:
     phases = {phase: number for number, phase in enumerate(TaskPhase, start=1)}
     assert decide(phases=phases).status.tasks == TaskCounts(
-        total=45,
+        total=55,
         pending=phases[TaskPhase.PENDING],
         running=phases[TaskPhase.RUNNING],
         succeeded=phases[TaskPhase.SUCCEEDED],
@@ -218,6 +218,7 @@ def test_every_task_is_counted_under_its_phase() -> None:
         blocked_by_failure=phases[TaskPhase.BLOCKED_BY_FAILURE],
         blocked_by_abandon=phases[TaskPhase.BLOCKED_BY_ABANDON],
         quarantined=phases[TaskPhase.QUARANTINED],
+        awaiting_input=phases[TaskPhase.AWAITING_INPUT],
     )
 
 

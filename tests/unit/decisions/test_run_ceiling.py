@@ -1,10 +1,12 @@
 """A run's ceiling in its decision: what may start, what is told, and what can't wait to be written."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from bernstein_operator.api.concurrency import ConcurrencyStatus
+from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.api.snapshot import OutcomeWindow, Pause
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.plan import RunDecision
@@ -13,6 +15,7 @@ from tests.unit.objects import at, run, run_snapshot, stamp
 
 WAITING: dict[str, Any] = {"phases": {TaskPhase.PENDING: 9}, "waiting": 9}
 FAILING = OutcomeWindow(total=10, errors=3, newest=at(9))
+LOWERS: dict[str, Any] = {"outcomes": FAILING, "evaluated": at(0)}
 REDUCED = {"concurrency": {"configured": 6, "effective": 4, "reduction": 2}}
 
 
@@ -41,6 +44,26 @@ def told(decision: RunDecision) -> dict[str, tuple[str, str]]:
 )
 def test_how_many_may_start(status: dict[str, Any], facts: dict[str, Any], free: int) -> None:
     assert decide(status, **facts).free == free
+
+
+@pytest.mark.parametrize(
+    ("facts", "free"),
+    [
+        pytest.param({"config": RunConfig(max_agents=4)}, 4, id="the ConfigMap says it"),
+        pytest.param({"config": RunConfig(max_agents=4), "spec": {"max_agents": 8}}, 8, id="spec goes first"),
+        pytest.param({"config": RunConfig(max_agents=4), "operator_limit": 3}, 3, id="the operator's number"),
+        pytest.param({"config": RunConfig(max_agents=0)}, 0, id="zero"),
+        pytest.param({"config": RunConfig()}, 6, id="it says nothing of that"),
+        pytest.param(
+            {"config": RunConfig(error_rate_high_percent=Decimal(30)), **LOWERS}, 6, id="exactly its rate"
+        ),
+        pytest.param(
+            {"config": RunConfig(error_rate_high_percent=Decimal("29.9")), **LOWERS}, 5, id="above its rate"
+        ),
+    ],
+)
+def test_what_the_runs_configmap_says(facts: dict[str, Any], free: int) -> None:
+    assert decide(**facts).free == free
 
 
 @pytest.mark.parametrize(

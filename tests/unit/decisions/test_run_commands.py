@@ -31,7 +31,7 @@ def asked(verb: str, value: str, **options: Any) -> RunObject:
         (asked("cancel", "true"), {}, "Cancelled."),
         (asked("cancel", "true", status=OVER), {}, "Ignored: the run is Failed."),
         (asked("retry", "1"), {"phases": {FAILED: 2}, "retriable": 2}, "A fresh start for 2 tasks."),
-        (asked("retry", "1"), {}, "Ignored: none of its tasks is Failed or Quarantined."),
+        (asked("retry", "1"), {}, "Ignored: none of its tasks is Failed, Quarantined or AwaitingInput."),
         (asked("abandon", "other"), {}, "Ignored: only a task can be asked this."),
         (
             asked("retry", "1", deadline=stamp(10)),

@@ -8,7 +8,7 @@ from bernstein_operator.api.money import Money
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.task_status import Usage
 from bernstein_operator.decisions.task import decide
-from bernstein_operator.decisions.usage import facts, total
+from bernstein_operator.decisions.usage import facts, of_contract, total
 from tests.unit.objects import (
     COMMIT_A,
     COMMIT_B,
@@ -61,14 +61,16 @@ def test_a_result_goes_on_record() -> None:
         rescue_branch="b/r/t.rescue-1",
         usage=Reported(input_tokens=1, output_tokens=2, cached_tokens=3, cost_micros=100_000),
         retry_after_seconds=7,
+        finish_percent=18,
     )
+    assert of_contract(result.usage) == SOME
     assert facts(result) == {
-        "usage": SOME,
         "head_before": COMMIT_A,
         "head_after": COMMIT_B,
         "branch": "b/r/t",
         "rescue_branch": "b/r/t.rescue-1",
         "retry_after_seconds": 7,
+        "finish_percent": 18,
     }
 
 
