@@ -52,9 +52,13 @@ class Candidate:
         return self.turn, self.age
 
 
-def configured_ceiling(*, spec: int | None, operator: int | None) -> int:
-    """Return how many agents of a run may be live: the run's own number, never over the operator's."""
-    wanted = DEFAULT_MAX_AGENTS if spec is None else spec
+def configured_ceiling(*, spec: int | None, operator: int | None, config: int | None = None) -> int:
+    """Return how many agents of a run may be live: what the run says, else its ConfigMap, else the built-in.
+
+    The operator's own number is never exceeded.
+    """
+    said = (one for one in (spec, config) if one is not None)
+    wanted = next(said, DEFAULT_MAX_AGENTS)
     return wanted if operator is None else min(wanted, operator)
 
 
