@@ -83,7 +83,7 @@ def followed(result_class: ResultClass, before: AgentTaskStatus = RUNS, **spec: 
         ("contract", "Failed", 10),
         ("security", "Quarantined", 10),
         ("unknown", "Quarantined", 10),
-        ("asked", "AwaitingInput", 10),
+        ("asked", "AwaitingInput", None),
         ("abandoned", "Abandoned", 9),
         ("cancelled", "Cancelled", 9),
         ("task_budget", "Failed", 10),
