@@ -126,7 +126,10 @@ def test_a_quarantined_task_says_why_with_the_results_own_reason() -> None:
     ],
 )
 def test_a_task_may_be_given_up_once_no_attempt_is_left(result_class: str, reason: AbandonReason) -> None:
-    given_up: dict[str, Any] = {"retry": {"limit": 0, "onExhausted": "Abandon"}, "budget": {"onExhausted": "Abandon"}}
+    given_up: dict[str, Any] = {
+        "retry": {"limit": 0, "onExhausted": "Abandon"},
+        "budget": {"onExhausted": "Abandon"},
+    }
     found = followed(ResultClass(result_class), **given_up)
     assert found.phase is TaskPhase.ABANDONED
     assert found.abandonment
