@@ -43,6 +43,7 @@ from bernstein_operator.kube.lease import (
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.settings import Settings, from_environment, switch
 from bernstein_operator.telemetry import logs, metrics
+from bernstein_operator.world.turns import Limits
 from bernstein_operator.world.world import World
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,8 @@ class Operator:
         self._queue = WorkQueue(clock.monotonic)
         holds = Holds(clock.monotonic)
         self._marks = Marks(self._queue, holds, asleep=True)
-        self.world = World(self._marks, clock=clock.now, operator_limit=settings.max_agents)
+        limits = Limits(settings.max_agents, settings.max_agents_per_namespace, settings.max_agents_total)
+        self.world = World(self._marks, clock=clock.now, limits=limits)
         tenure = Tenure(clock.monotonic)
         self._api = KubeApi(
             connection,

@@ -31,6 +31,8 @@ class Settings:
         kubeconfig: path of a kubeconfig; without it the Pod's own service account is used.
         namespaces: the namespaces to watch, separated by commas; without it all.
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
+        max_agents_total: how many agents of all runs together may be live.
+        max_agents_per_namespace: how many agents of all runs of one namespace may be live.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
@@ -45,6 +47,8 @@ class Settings:
     kubeconfig: str | None = None
     namespaces: tuple[str, ...] = ("",)
     max_agents: int | None = None
+    max_agents_total: int | None = None
+    max_agents_per_namespace: int | None = None
     http_port: int = DEFAULT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
     leader_elect: bool = True
@@ -69,6 +73,8 @@ def from_environment(
         kubeconfig=kubeconfig or environment.get("KUBECONFIG") or None,
         namespaces=read("BERNSTEIN_WATCH_NAMESPACES", _names, ("",)),
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
+        max_agents_total=read("BERNSTEIN_MAX_AGENTS_TOTAL", _count, None),
+        max_agents_per_namespace=read("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", _count, None),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
