@@ -15,6 +15,12 @@ _RETRY: Final = "kubectl bernstein retry {task}"
 _AGAIN: Final = "While the run goes on, a new AgentTask with spec.name {name} can take its place."
 _RETRIED: Final = "The operator tries again by itself."
 
+_BIGGER: Final = (
+    "A bigger budget lets it start: kubectl patch bernsteinrun/{run} --type merge -p"
+    ' \'{{"spec":{{"budget":{{"usd":"N"}}}}}}\''
+)
+_ANSWER: Final = "kubectl bernstein answer {task} WORDS…"
+
 WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
     {
         AdmittedReason.ADMITTED: "",
@@ -47,6 +53,15 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
         ),
         AdmittedReason.INVALID_SPEC: "Correct what is named: kubectl edit agenttask/{task}",
         AdmittedReason.INVALID_GRAPH: "Change dependsOn of one of them, or cancel one.",
+        AdmittedReason.ROLE_CEILING: (
+            "It starts when an agent of its role has ended, or with a higher limit in the run's"
+            " concurrency.maxPerRole: kubectl edit bernsteinrun/{run}"
+        ),
+        AdmittedReason.BUDGET_RESERVED: (
+            f"It starts by itself if live agents spend less than was reserved for them. {_BIGGER}"
+        ),
+        AdmittedReason.BUDGET_CRITICAL: _BIGGER,
+        AdmittedReason.TASK_BUDGET_EXHAUSTED: "Raise its own budget: kubectl edit agenttask/{task}",
         AdmittedReason.POD_WAITING: "kubectl describe pod {pod}",
     }
 )
@@ -58,6 +73,9 @@ ENDED: Final[Mapping[str, str]] = MappingProxyType(
         TaskReason.CONTRACT_BROKEN: f"Correct spec, image or credentials. Then: {_RETRY}",
         TaskReason.DISRUPTIONS_EXHAUSTED: f"See what takes the Pods away. Then: {_RETRY}",
         TaskReason.DEADLINE_EXCEEDED: f"Give it a later deadline. Then: {_RETRY}",
+        TaskReason.TASK_BUDGET_EXHAUSTED: f"Raise it: kubectl edit agenttask/{{task}}. Then: {_RETRY}",
+        TaskReason.INPUT_REQUIRED: _ANSWER,
+        TaskReason.INPUT_TIMEOUT: f"It asks again if it still has to. Then answer in time: {_RETRY}",
         TaskReason.DRAINED: "Nothing: a drain is for good. Make a new run.",
         TaskReason.QUARANTINED: (
             f"See what it has done. Then: {_RETRY}, or cancel or abandon it in the same way."
@@ -66,6 +84,7 @@ ENDED: Final[Mapping[str, str]] = MappingProxyType(
         TaskPhase.CANCELLED: f"Nothing: a cancel is for good. {_AGAIN}",
         TaskPhase.ABANDONED: f"Nothing: an abandonment is for good. {_AGAIN}",
         TaskPhase.FAILED: _RETRY,
+        TaskPhase.AWAITING_INPUT: f"{_ANSWER}, or without one: {_RETRY}",
     }
 )
 
@@ -88,6 +107,11 @@ RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
             ' bernsteinrun/{run} --type merge -p \'{{"spec":{{"concurrency":{{"maxAgents":N}}}}}}\''
         ),
         RunReason.CEILING_ZERO: "Raise concurrency.maxAgents of the run, or the operator's own limit.",
+        RunReason.AT_OPERATOR_CEILING: "It starts by itself when its run's turn has come.",
+        RunReason.SPAWNING_PAUSED: (
+            "It starts by itself once the nodes are less busy. The threshold is concurrency.pause of the run."
+        ),
+        RunReason.BUDGET_EXHAUSTED: _BIGGER,
         RunReason.SUSPENDED: "kubectl bernstein resume {run}",
         RunReason.INVALID_SPEC: "Correct what is named: kubectl edit bernsteinrun/{run}",
         RunReason.DRAINING: "Nothing: a cancel or drain is for good.",
