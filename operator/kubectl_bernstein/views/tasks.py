@@ -25,7 +25,7 @@ def tasks_view(scene: Scene, *, everywhere: bool, now: datetime) -> View:
 
 
 def reason(task: TaskObject) -> str:
-    """Return why a task waits or asks, or why it ended otherwise than well; empty for one that does its work."""
+    """Return why a task waits, asks, or ended otherwise than well; empty for one that does its work."""
     admitted = find(task.status.conditions, ConditionType.ADMITTED)
     if admitted and admitted.status == ConditionStatus.FALSE:
         return admitted.reason
