@@ -12,7 +12,7 @@ from tests.support.plugin import Plugin
 from tests.support.pods import bind, end_pod, make_result, set_pod_running, succeed, wait_pod
 from tests.support.tasks import wait_phase, wait_run, wait_waiting
 
-LIMITED = {"concurrency": {"maxAgents": 1, "maxPerRole": [{"role": "qa", "max": 0}]}}
+LIMITED = {"maxAgents": 1, "maxPerRole": [{"role": "qa", "max": 0}]}
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_the_queue_is_the_one_that_slots_are_given_from(
     kube: Kube, plugin: Plugin, operator: OperatorProcess
 ) -> None:
     kube.create(hand_profile())
-    kube.create(make_run(**LIMITED))
+    kube.create(make_run(concurrency=LIMITED))
     kube.create(make_task("first", priority=1))
     live = set_pod_running(kube, wait_pod(kube, "first"))
     kube.create(make_task("later", priority=3))

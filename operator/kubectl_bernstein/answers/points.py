@@ -61,8 +61,12 @@ def waits_for(scene: Scene, task: TaskObject, *, now: datetime) -> tuple[str, ..
 
 def queues(scene: Scene, task: TaskObject, *, now: datetime) -> bool:
     """Whether a task waits for nothing but a slot, as far as it can be told from outside the operator."""
-    waits = task.status.phase is TaskPhase.PENDING and not open_attempt(task.status)
-    return waits and not (tuple(_gates(scene, task, now=now)) or _refused(scene, task))
+    if task.status.phase is not TaskPhase.PENDING or open_attempt(task.status):
+        return False
+    refused = _refused(scene, task)
+    # A role that is full now may not be so when the task's turn comes.
+    passed_over = refused is not None and refused.reason == AdmittedReason.ROLE_CEILING
+    return not any(_gates(scene, task, now=now)) and (refused is None or passed_over)
 
 
 def _of_phase(scene: Scene, task: TaskObject, *, now: datetime) -> Iterator[Point]:

@@ -69,7 +69,8 @@ def test_a_full_role_has_no_position() -> None:
     limited = run(
         concurrency={"maxPerRole": [{"role": "qa", "max": 1}]}, status=stands("Running", concurrency=FULL)
     )
-    tasks = (queued("a", 1, role="qa"), queued("b", 2, role="qa"), queued("c", 3))
+    told = stands("Pending", said("Admitted", "False", "RoleCeiling"))
+    tasks = (queued("a", 1, role="qa"), queued("b", 2, role="qa", status=told), queued("c", 3))
     holders = (task("x", status=at_work()), task("y", status=at_work()))
     assert order(scene(*tasks, *holders, runs=[limited])) == [
         (1, "a", "AtCeiling"),
