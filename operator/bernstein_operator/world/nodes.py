@@ -1,0 +1,113 @@
+"""What was read of nodes and of how busy they are, for as long as it may matter.
+
+Runs choose among nodes differently, so that one reading means something else for each kind of run. What it
+means is computed once for each set of placements and kept with the reading: a pass over a run costs a look-up.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from bernstein_operator.api.load import (
+    LoadSource,
+    Measure,
+    Node,
+    NodeLoad,
+    Placement,
+    Reading,
+    Sample,
+    Signal,
+)
+from bernstein_operator.api.objects import Key, ProfileObject
+from bernstein_operator.decisions.placement import placement
+from bernstein_operator.decisions.saturation import DEFAULT_SAMPLES, measure
+
+_LOOKS_A_SAMPLE: Final = 7
+"""So often the same samples may be read before there are newer ones: metrics-server may take a minute."""
+
+
+class _Source:
+    """The last readings of one source, newest first, each with what it means for whom."""
+
+    def __init__(self, source: LoadSource) -> None:
+        self._source = source
+        self._readings: deque[tuple[Reading, dict[frozenset[Placement], Measure]]] = deque()
+        self.failure = ""
+
+    def add(self, reading: Reading, *, kept: int) -> None:
+        """Take note of a reading; most bring no newer sample and share those of the one before."""
+        before = self._readings[0][0].samples if self._readings else {}
+        same = before == reading.samples
+        self._readings.appendleft((replace(reading, samples=before) if same else reading, {}))
+        while len(self._readings) > kept:
+            self._readings.pop()
+        self.failure = ""
+
+    def signal(self, placements: frozenset[Placement]) -> Signal:
+        """Return what this source says of the nodes that the placements allow."""
+        measures = tuple(self._measure(one, known, placements) for one, known in self._readings)
+        return Signal(self._source, measures, self.failure)
+
+    def _measure(
+        self, reading: Reading, known: dict[frozenset[Placement], Measure], placements: frozenset[Placement]
+    ) -> Measure:
+        if placements not in known:
+            known[placements] = measure(reading, placements, source=self._source)
+        return known[placements]
+
+
+class Nodes:
+    """Nodes by name, and what each source has said of them; ``profiles`` are all profiles by key."""
+
+    def __init__(self, profiles: Mapping[Key, ProfileObject]) -> None:
+        self._profiles = profiles
+        self._sources: dict[LoadSource, _Source] = {}
+        self._since: datetime | None = None
+        self.nodes: Mapping[str, Node] = {}
+        self.forbidden = ""
+        self.kept = 0
+        self.keep(DEFAULT_SAMPLES)
+
+    def begin(self, sources: Iterable[LoadSource], *, now: datetime, forbidden: str = "") -> None:
+        """Expect these sources from now on; ``forbidden`` says why nodes can't be looked at all, if so."""
+        self._sources = {one: _Source(one) for one in sources}
+        self._since, self.forbidden = now, forbidden
+
+    def keep(self, samples: int) -> None:
+        """Keep as many readings as the most patient of the runs needs."""
+        self.kept = (samples + 1) * _LOOKS_A_SAMPLE
+
+    def read(
+        self,
+        source: LoadSource,
+        *,
+        samples: Mapping[str, Sample],
+        now: datetime,
+        everywhere: Sample | None = None,
+    ) -> None:
+        """Take note of what a source said."""
+        self._sources[source].add(Reading(now, self.nodes, samples, everywhere), kept=self.kept)
+
+    def failed(self, source: LoadSource, why: str) -> None:
+        """Take note that a source said nothing."""
+        self._sources[source].failure = why
+
+    def load(self, namespace: str, profiles: Iterable[str]) -> NodeLoad | None:
+        """Return what is known for a run whose unfinished tasks use these profiles.
+
+        None where nothing can be said yet: nobody has looked so far, or no task of the run could start.
+        """
+        found = (self._profiles.get((namespace, name)) for name in profiles)
+        specs = (one.spec for one in found if one)
+        placements = frozenset(placement(spec.pod) for spec in specs if spec)
+        if not self._since or not (placements or self.forbidden):
+            return None
+        signals = tuple(one.signal(placements) for one in self._sources.values())
+        return NodeLoad(since=self._since, signals=signals, forbidden=self.forbidden)
+
+    def everything(self, source: LoadSource) -> Measure | None:
+        """Return what a source said last of all nodes that Pods without any wish could run on."""
+        known = self._sources.get(source)
+        return next(iter(known.signal(frozenset({Placement()})).measures), None) if known else None
