@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.task_status import BlockedBy
@@ -176,6 +177,29 @@ class ProfileSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeWindow:
+    """The attempts of a run that ended lately, deleted tasks' ones too.
+
+    Attributes:
+        total: how many ended within the window.
+        errors: how many of these count as failures.
+        newest: when the latest of them ended, None where there is none.
+    """
+
+    total: int = 0
+    errors: int = 0
+    newest: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """That nothing of a run starts because its nodes are too busy, since when, and in which words."""
+
+    since: datetime
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunSnapshot:
     """Everything that concerns one run, already counted.
 
@@ -196,6 +220,12 @@ class RunSnapshot:
         last_retried: when one of its tasks last took a fresh start, None if none has.
         present: how many of its tasks are still there.
         ledger: what is in its abandonment ledger.
+        outcomes: of its attempts that ended within its window.
+        ceiling: what this process last concluded of its ceiling, stored or not; None before that.
+        evaluated: when its outcomes were last looked at in this process.
+        pause: set while its nodes are too busy.
+        operator_room: how many further agents the operator's limits on all runs together allow now, None
+            where there are none.
     """
 
     run: RunObject
@@ -213,3 +243,8 @@ class RunSnapshot:
     last_retried: datetime | None = None
     present: int = 0
     ledger: LedgerState = LedgerState()
+    outcomes: OutcomeWindow = OutcomeWindow()
+    ceiling: ConcurrencyStatus | None = None
+    evaluated: datetime | None = None
+    pause: Pause | None = None
+    operator_room: int | None = None

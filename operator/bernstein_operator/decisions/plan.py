@@ -71,6 +71,7 @@ class RunDecision:
         free: how many further agents may start now.
         clear: whether its tasks have been kept for long enough; with ``whole``, the run too.
         wake: when to look again if nothing happens before.
+        evaluated: when its finished attempts were last looked at, None while they can't move its ceiling.
     """
 
     status: BernsteinRunStatus
@@ -80,6 +81,7 @@ class RunDecision:
     clear: bool = False
     whole: bool = False
     wake: datetime | None = None
+    evaluated: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

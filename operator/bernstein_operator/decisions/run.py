@@ -27,15 +27,19 @@ from bernstein_operator.api.vocabulary import (
     RunReason,
     TaskPhase,
 )
-from bernstein_operator.decisions.admission import configured_ceiling
+from bernstein_operator.decisions.ceiling import ceiling_conditions, ceiling_of
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
 from bernstein_operator.decisions.plan import RunDecision, earliest
+from bernstein_operator.decisions.progress import progress
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
 from bernstein_operator.decisions.run_deadline import has_passed, next_look, warned_at, warning
 from bernstein_operator.decisions.ttl import clear_at
 
 _MOVING: Final = (TaskPhase.PENDING, TaskPhase.RUNNING)
-_BUSY: Final[dict[str, str]] = {RunReason.AT_CEILING: RunReason.TASKS_ACTIVE}
+_BUSY: Final[dict[str, str]] = {
+    RunReason.AT_CEILING: RunReason.TASKS_ACTIVE,
+    RunReason.AT_OPERATOR_CEILING: RunReason.TASKS_ACTIVE,
+}
 """Reasons that take turns with every slot that is freed and filled; the change is no news."""
 
 
@@ -54,12 +58,12 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         return RunDecision(status=run.status)
     if run.spec is None or run.invalid:
         return _invalid(snapshot, now=now)
-    ceiling = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=snapshot.operator_limit)
     snapshot = _reopened(_obeying(_reopened(snapshot), now=now))
+    ceiling = ceiling_of(snapshot, run.spec, closing=_closing(snapshot), now=now)
     late = has_passed(run, now=now)
     create = _missing(run.spec, run.status) if not (late or _closing(snapshot)) else ()
-    verdict = _verdict(snapshot, run.spec, ceiling=ceiling, more=bool(create), late=late)
-    status = _status(snapshot, verdict, ceiling=ceiling, now=now)
+    verdict = _verdict(snapshot, run.spec, ceiling=ceiling.state, more=bool(create), late=late)
+    status = _status(snapshot, verdict, ceiling=ceiling.state, now=now)
     starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not late
     kept_until = clear_at(run.spec, status)
     still = status.phase == run.status.phase and not _may_reopen(snapshot)
@@ -68,11 +72,12 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         status=status.model_copy(update={"tasks": run.status.tasks}) if expired else status,
         urgent=_told(status) != _told(run.status) or _forgotten(snapshot, status),
         create=create,
-        free=max(0, ceiling - snapshot.live) if starts else 0,
+        free=max(0, ceiling.state.effective - snapshot.live) if starts else 0,
         # Of a deleted task nothing is left that its row could be made of.
         clear=expired and not snapshot.ledger.owed and (snapshot.present > 0 or run.spec.ttl.delete_run),
         whole=run.spec.ttl.delete_run,
-        wake=None if expired else earliest((kept_until, *next_look(snapshot.run, now=now))),
+        wake=None if expired else earliest((kept_until, ceiling.wake, *next_look(snapshot.run, now=now))),
+        evaluated=ceiling.evaluated,
     )
 
 
@@ -115,7 +120,7 @@ def _missing(spec: BernsteinRunSpec, status: BernsteinRunStatus) -> tuple[Inline
 
 
 def _verdict(
-    snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: int, more: bool, late: bool
+    snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: ConcurrencyStatus, more: bool, late: bool
 ) -> _Verdict:
     stored = snapshot.run.status
     if stored.phase in ENDED_RUN_PHASES:
@@ -127,7 +132,7 @@ def _verdict(
     over = not more and _is_over(snapshot)
     if over and not spec.open:
         return _ended(snapshot)
-    return _going_on(snapshot, spec, over=over, progress=_progress(snapshot, ceiling=ceiling, more=more))
+    return _going_on(snapshot, spec, over=over, progress=progress(snapshot, ceiling=ceiling, more=more))
 
 
 def _going_on(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, over: bool, progress: Standing) -> _Verdict:
@@ -181,22 +186,9 @@ def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, f"{how} by annotation."))
 
 
-def _progress(snapshot: RunSnapshot, *, ceiling: int, more: bool) -> Standing:
-    """Say why no more agents are live: the run speaks for all its tasks that wait for nothing but a slot."""
-    if snapshot.refused:
-        return Standing(RunReason.TASK_CREATION_REFUSED, snapshot.refused)
-    if not more and not sum(snapshot.phases.values()):
-        return Standing(RunReason.NO_TASKS, "The run has no task yet; it doesn't end without one.")
-    if ceiling == 0:
-        text = "The ceiling is 0, by concurrency.maxAgents or the operator's own limit: nothing starts."
-        return Standing(RunReason.CEILING_ZERO, text)
-    if snapshot.waiting and snapshot.live >= ceiling:
-        text = f"No slot is free ({ceiling} of {ceiling} held); further tasks queue."
-        return Standing(RunReason.AT_CEILING, text)
-    return Standing(RunReason.TASKS_ACTIVE, "")
-
-
-def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: datetime) -> BernsteinRunStatus:
+def _status(
+    snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: ConcurrencyStatus, now: datetime
+) -> BernsteinRunStatus:
     stored, meta = snapshot.run.status, snapshot.run.meta
     ended = verdict.phase in ENDED_RUN_PHASES
     suspend = snapshot.run.spec is not None and snapshot.run.spec.suspend
@@ -204,6 +196,7 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
     warned = warned_at(snapshot.run, now=now)
     wanted = run_conditions(verdict.phase, verdict.standing, resumed=resumed)
     wanted += warning(snapshot.run, phase=verdict.phase, warned=warned)
+    wanted += [] if ended else ceiling_conditions(ceiling)
     changes = {
         "observed_generation": meta.generation,
         "phase": verdict.phase,
@@ -211,7 +204,7 @@ def _status(snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: int, now: date
         "completion_time": stored.completion_time or (now if ended else None),
         **sticky(snapshot, now=now),
         "deadline_warned": warned,
-        "concurrency": ConcurrencyStatus(configured=ceiling, effective=ceiling, live=snapshot.live),
+        "concurrency": ceiling,
         "tasks": _counts(snapshot),
         "abandonments": _abandonments(snapshot),
         "conditions": merge(
@@ -273,7 +266,9 @@ def _told(status: BernsteinRunStatus) -> tuple[object, ...]:
     """Return the part of a status whose change people wait for; mere counts are written now and then."""
     said = tuple((one.type, one.status, _BUSY.get(one.reason, one.reason)) for one in status.conditions)
     asked = status.cancel_requested, status.drain_requested, status.requests
-    return status.phase, status.start_time, status.observed_generation, asked, said
+    ceiling = status.concurrency
+    moved = (ceiling.last_lowered_time, ceiling.last_raised_time) if ceiling else (None, None)
+    return status.phase, status.start_time, status.observed_generation, asked, said, moved
 
 
 def _forgotten(snapshot: RunSnapshot, status: BernsteinRunStatus) -> bool:
