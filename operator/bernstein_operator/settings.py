@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,10 @@ class Settings:
         kubeconfig: path of a kubeconfig; without it the Pod's own service account is used.
         namespaces: the namespaces to watch, separated by commas; without it all.
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
+        load_url: base URL of a Prometheus that knows the nodes' load average; the pause above nodeLoadPercent
+            acts only where it and load_query are set.
+        load_query: instant query that gives the load average for each CPU in percent: one value for each node
+            (label node, or instance less its port), or one for all.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
@@ -45,6 +50,8 @@ class Settings:
     kubeconfig: str | None = None
     namespaces: tuple[str, ...] = ("",)
     max_agents: int | None = None
+    load_url: str = ""
+    load_query: str = ""
     http_port: int = DEFAULT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
     leader_elect: bool = True
@@ -69,6 +76,8 @@ def from_environment(
         kubeconfig=kubeconfig or environment.get("KUBECONFIG") or None,
         namespaces=read("BERNSTEIN_WATCH_NAMESPACES", _names, ("",)),
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
+        load_url=read("BERNSTEIN_LOAD_URL", _url, ""),
+        load_query=environment.get("BERNSTEIN_LOAD_QUERY", "").strip(),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
@@ -126,6 +135,13 @@ def _port(text: str) -> int:
     if not 0 <= port <= _MAX_PORT:
         raise ValueError(f"a port between 0 and {_MAX_PORT} is expected")
     return port
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("an http or https URL is expected")
+    return text
 
 
 def _level(text: str) -> str:

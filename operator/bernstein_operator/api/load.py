@@ -19,11 +19,11 @@ DEFAULT_WINDOW: Final = timedelta(seconds=30)
 
 
 class LoadSource(StrEnum):
-    """Who tells how busy nodes are; the value is how people are told."""
+    """Who tells how busy nodes are."""
 
-    CPU = "CPU use"
+    CPU = "cpu"
     """The metrics API: usage of what a node can give to Pods."""
-    LOAD = "Load average"
+    LOAD = "load"
     """The operator's load source: runnable processes for each CPU."""
 
 

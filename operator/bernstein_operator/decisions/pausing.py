@@ -5,12 +5,13 @@ margin), so it is kept in status and outlives a restart. The words are those of 
 began: they would change with every reading otherwise, and each change is a write.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.conditions import Condition, find
+from bernstein_operator.api.load import NodeLoad
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.snapshot import Pause, RunSnapshot
 from bernstein_operator.api.vocabulary import ConditionStatus, ConditionType, RunReason
@@ -20,72 +21,50 @@ from bernstein_operator.decisions.saturation import Verdict, judge, rules_of
 _UNTOLD: Final = ConcurrencyStatus()
 
 
-@dataclass(frozen=True, slots=True)
-class Breathing:
-    """Where a run stands between its pauses.
-
-    Attributes:
-        pause: the pause that it is in, if it is in one.
-        resumed: since when it goes on after the last one, None where there was none.
-        verdict: what the nodes' load means now, None where nothing can be said of that.
-    """
-
-    pause: Pause | None = None
-    resumed: datetime | None = None
-    verdict: Verdict | None = None
+def verdict_of(snapshot: RunSnapshot, *, now: datetime) -> Verdict | None:
+    """Return what the load of its nodes means for a run, None where nothing can be said of it."""
+    spec = snapshot.run.spec
+    if not snapshot.load or not spec:
+        return None
+    was_paused = _kept(snapshot).paused_since is not None
+    return judge(snapshot.load, rules_of(spec.concurrency.pause), paused=was_paused, now=now)
 
 
-def breathing(snapshot: RunSnapshot, *, now: datetime) -> Breathing:
-    """Say whether a run is paused now; where nothing can be said, as before."""
-    run = snapshot.run
-    stored = run.status.concurrency or _UNTOLD
-    since = stored.paused_since
-    before = Breathing(Pause(since, _told(run)) if since else None, stored.resumed_time)
-    if not snapshot.load or not run.spec:
-        return before
-    rules = rules_of(run.spec.concurrency.pause)
-    verdict = judge(snapshot.load, rules, paused=since is not None, now=now)
-    if not verdict.paused:
-        return Breathing(None, now if since else stored.resumed_time, verdict)
-    if before.pause:
-        return replace(before, verdict=verdict)
-    return Breathing(Pause(now, verdict.text), None, verdict)
+def under_load(snapshot: RunSnapshot, *, now: datetime) -> RunSnapshot:
+    """Return the snapshot with the pause that the run is in now; where nothing can be said, as before."""
+    kept, verdict = _kept(snapshot), verdict_of(snapshot, now=now)
+    paused = verdict.paused if verdict else kept.paused_since is not None
+    if not paused:
+        return replace(snapshot, pause=None)
+    if kept.paused_since:
+        return replace(snapshot, pause=Pause(kept.paused_since, kept.message or ""))
+    return replace(snapshot, pause=Pause(now, verdict.text if verdict else ""))
 
 
-def with_pause(ceiling: ConcurrencyStatus, stored: ConcurrencyStatus | None, is_now: Breathing) -> ConcurrencyStatus:
-    """Return the ceiling as the pause leaves it: 0 while there is one, what it would be otherwise."""
-    if not is_now.pause:
-        return ceiling.model_copy(update={"resumed_time": is_now.resumed})
-    held = stored.held_before_pause if stored and stored.paused_since else None
-    changes = {
-        "effective": 0,
-        "reason": RunReason.SPAWNING_PAUSED,
-        "message": is_now.pause.text,
-        "paused_since": is_now.pause.since,
-        "held_before_pause": ceiling.effective if held is None else held,
-    }
-    return ceiling.model_copy(update=changes)
-
-
-def load_conditions(run: RunObject, is_now: Breathing) -> list[Wanted]:
+def load_conditions(snapshot: RunSnapshot, *, now: datetime) -> list[Wanted]:
     """Return SpawningPaused and NodeMetricsAvailable where there is, or was, something to say."""
-    stored = run.status.conditions
-    paused = _paused(find(stored, ConditionType.SPAWNING_PAUSED), is_now)
-    known = _known(find(stored, ConditionType.NODE_METRICS_AVAILABLE), is_now.verdict)
+    stored, verdict = snapshot.run.status.conditions, verdict_of(snapshot, now=now)
+    paused = _paused(find(stored, ConditionType.SPAWNING_PAUSED), snapshot.pause, verdict)
+    known = _known(find(stored, ConditionType.NODE_METRICS_AVAILABLE), verdict)
     return [one for one in (paused, known) if one]
 
 
-def _paused(told: Condition | None, is_now: Breathing) -> Wanted | None:
+def is_news(run: RunObject, load: NodeLoad, *, now: datetime) -> bool:
+    """Whether the load of its nodes means something else for a run than its status says."""
+    snapshot = under_load(RunSnapshot(run=run, load=load), now=now)
+    told = {one.type: (one.status, one.reason, one.message) for one in run.status.conditions}
+    wanted = load_conditions(snapshot, now=now)
+    return any(told.get(one.type) != (one.status, one.reason, one.message) for one in wanted)
+
+
+def _paused(told: Condition | None, pause: Pause | None, verdict: Verdict | None) -> Wanted | None:
     kind = ConditionType.SPAWNING_PAUSED
-    if is_now.pause:
-        return Wanted(kind, RunReason.SPAWNING_PAUSED, is_now.pause.text)
-    if not told:
-        return None
-    if told.status == ConditionStatus.FALSE or not is_now.verdict:
-        return _again(told)
-    lost = not is_now.verdict.known
-    reason = RunReason.METRICS_UNAVAILABLE if lost else RunReason.NODES_IDLE
-    return Wanted(kind, reason, is_now.verdict.text or is_now.verdict.unknown, ConditionStatus.FALSE)
+    if pause:
+        return Wanted(kind, RunReason.SPAWNING_PAUSED, pause.message)
+    if not told or told.status == ConditionStatus.FALSE or not verdict:
+        return _again(told) if told else None
+    reason = RunReason.NODES_IDLE if verdict.known else RunReason.METRICS_UNAVAILABLE
+    return Wanted(kind, reason, verdict.text or verdict.unknown, ConditionStatus.FALSE)
 
 
 def _known(told: Condition | None, verdict: Verdict | None) -> Wanted | None:
@@ -99,9 +78,9 @@ def _known(told: Condition | None, verdict: Verdict | None) -> Wanted | None:
 
 
 def _again(told: Condition) -> Wanted:
-    return Wanted(ConditionType(told.type), told.reason, told.message, told.status)
+    return Wanted(ConditionType(told.type), told.reason, told.message, ConditionStatus(told.status))
 
 
-def _told(run: RunObject) -> str:
-    concurrency = run.status.concurrency
-    return (concurrency.message if concurrency else None) or ""
+def _kept(snapshot: RunSnapshot) -> ConcurrencyStatus:
+    """Return what was last concluded, stored already or not."""
+    return snapshot.ceiling or snapshot.run.status.concurrency or _UNTOLD

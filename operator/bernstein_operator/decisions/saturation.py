@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Final
 
 from bernstein_operator.api.concurrency import SpawningPause
@@ -31,6 +32,11 @@ DEFAULT_MARGIN: Final = 5
 DEFAULT_SAMPLES: Final = 2
 LASTING: Final = 3
 """So many windows long a sample is fresh, and a reading relied on."""
+
+
+_NAMES: Final[Mapping[LoadSource, str]] = MappingProxyType(
+    {LoadSource.CPU: "CPU use", LoadSource.LOAD: "Load average for each CPU"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +107,15 @@ def rules_of(pause: SpawningPause, *, load_default: int | None = None) -> PauseR
 
 def judge(load: NodeLoad, rules: PauseRules, *, paused: bool, now: datetime) -> Verdict:
     """Say whether spawning is to be paused; ``paused`` is whether it has been so far."""
-    findings = [_assess(one, rules, since=load.since, now=now) for one in load.signals]
-    missing = [text for text in (load.forbidden, *(one.missing for one in findings)) if text]
-    busy = [one.text for one in findings if (not one.calm if paused else one.saturated)]
-    said = busy or [one.text for one in findings if one.text]
+    findings = {one.source: _assess(one, rules, since=load.since, now=now) for one in load.signals}
+    busy = {key: one for key, one in findings.items() if (not one.calm if paused else one.saturated)}
+    said = (busy or findings).items()
+    missing = [f"{_NAMES[key]}: {one.missing}" for key, one in findings.items() if one.missing]
     return Verdict(
         paused=bool(busy),
-        text=_sentence(said),
-        unknown=_sentence(missing),
-        known=any(not one.missing for one in findings),
+        text=_sentence([f"{_NAMES[key]}: {one.text}" for key, one in said if one.text]),
+        unknown=_sentence([load.forbidden, *missing] if load.forbidden else missing),
+        known=any(not one.missing for one in findings.values()),
         forbidden=bool(load.forbidden),
     )
 
@@ -119,9 +125,7 @@ def measure(reading: Reading, placements: Iterable[Placement], *, source: LoadSo
     wanted = tuple(placements)
     if reading.everywhere:
         one = reading.everywhere
-        fresh = _is_fresh(one, reading.at)
-        percent = one.value if fresh else None
-        return Measure(reading.at, percent, int(fresh), 0, one.taken, one.window)
+        return Measure(reading.at, one.value, 1, 0, one.taken, one.window)
     usable = [name for name, node in reading.nodes.items() if any(takes(node, one) for one in wanted)]
     shares = dict(_shares(reading, usable, source=source))
     if not shares or len(shares) * 2 < len(usable):
@@ -158,22 +162,23 @@ def _assess(signal: Signal, rules: PauseRules, *, since: datetime, now: datetime
     threshold = rules.thresholds[signal.source]
     known = next((one for one in signal.measures if one.percent is not None), None)
     if not known or known.percent is None:
+        # A pause from before the operator's start is held for as long as a usual reading would be.
         held = now - since < LASTING * DEFAULT_WINDOW
-        return _Finding(saturated=False, calm=not held, text=_held(signal), missing=_missing(signal))
+        return _Finding(saturated=False, calm=not held, missing=_missing(signal))
     if now - known.at >= LASTING * known.window:
         return _Finding(saturated=False, calm=True, missing=_missing(signal))
     below = rules.resumes_below(signal.source)
     return _Finding(
         saturated=_stays_above(signal.measures, threshold, samples=rules.samples),
         calm=known.percent < below,
-        text=_said(signal.source, known, known.percent, threshold=threshold, below=below),
+        text=_said(known, known.percent, threshold=threshold, below=below),
     )
 
 
 def _stays_above(measures: Iterable[Measure], threshold: int, *, samples: int) -> bool:
     """Whether the last so many readings are all above; ``measures`` are newest first.
 
-    The same samples read twice are one reading. A gap that is longer than a reading is relied on ends the row.
+    The same samples read twice are one reading. A gap that is longer than a reading lasts ends the row.
     """
     row: list[Measure] = []
     for one in measures:
@@ -187,27 +192,23 @@ def _stays_above(measures: Iterable[Measure], threshold: int, *, samples: int) -
     return False
 
 
-def _said(source: LoadSource, known: Measure, percent: Fraction, *, threshold: int, below: int) -> str:
+def _said(known: Measure, percent: Fraction, *, threshold: int, below: int) -> str:
     age = int((known.at - known.newest).total_seconds()) if known.newest else 0
-    nodes = f"the mean of {known.counted} of {known.nodes} nodes" if known.nodes else "one value for all nodes"
+    mean = f"the mean of {known.counted} of {known.nodes} nodes"
     return (
-        f"{source}: {float(percent):.1f} %, {nodes}, newest sample {max(0, age)} s old;"
-        f" nothing starts above {threshold} %, and again below {below} %"
+        f"{float(percent):.1f} %, {mean if known.nodes else 'one value for all nodes'}, newest sample"
+        f" {max(0, age)} s old; nothing starts above {threshold} %, again below {below} %"
     )
-
-
-def _held(signal: Signal) -> str:
-    return f"{signal.source}: not known since the operator's start, so a pause from before is held for a while"
 
 
 def _missing(signal: Signal) -> str:
     """Say why a source has no say."""
-    if signal.failure:
-        return f"{signal.source}: {signal.failure}"
     last = next(iter(signal.measures), None)
+    if signal.failure:
+        return signal.failure
     if not last or not last.nodes:
-        return f"{signal.source}: no node is ready that the profiles of the run's unfinished tasks allow"
-    return f"{signal.source}: {last.counted} of {last.nodes} nodes have a fresh sample, half of them must"
+        return "no node is ready that the profiles of the run's unfinished tasks allow"
+    return f"{last.counted} of {last.nodes} nodes have a fresh sample, at least half of them must"
 
 
 def _sentence(parts: Sequence[str]) -> str:
@@ -218,4 +219,3 @@ def _first(spec: int | None, config: int | None, built_in: int) -> int:
     if spec is not None:
         return spec
     return built_in if config is None else config
-

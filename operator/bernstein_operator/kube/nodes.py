@@ -1,7 +1,7 @@
 """Nodes and their measurements, read from the API server and from what it aggregates.
 
-The metrics API answers like any other one, but its lists have no pages and no version, and its items come from
-somebody else's program: one that can't be read is left out and stops none of the others.
+The metrics API answers like any other one, but its lists have no pages and no version, and its items come
+from somebody else's program: one that can't be read is left out and stops none of the others.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """What was read of nodes and of how busy they are, for as long as it may matter.
 
 Runs choose among nodes differently, so that one reading means something else for each kind of run. What it
-means is computed once for each set of placements and kept with the reading: a pass over a run costs a look-up.
+means is computed once for each set of placements and kept with the reading: a pass over a run looks it up.
 """
 
 from collections import deque
@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from bernstein_operator.api.effective import DEFAULT_PROFILE
 from bernstein_operator.api.load import (
     LoadSource,
     Measure,
@@ -20,9 +21,10 @@ from bernstein_operator.api.load import (
     Sample,
     Signal,
 )
-from bernstein_operator.api.objects import Key, ProfileObject
+from bernstein_operator.api.objects import Key, ProfileObject, RunObject
 from bernstein_operator.decisions.placement import placement
 from bernstein_operator.decisions.saturation import DEFAULT_SAMPLES, measure
+from bernstein_operator.world.roster import Roster
 
 _LOOKS_A_SAMPLE: Final = 7
 """So often the same samples may be read before there are newer ones: metrics-server may take a minute."""
@@ -70,10 +72,14 @@ class Nodes:
         self.kept = 0
         self.keep(DEFAULT_SAMPLES)
 
-    def begin(self, sources: Iterable[LoadSource], *, now: datetime, forbidden: str = "") -> None:
+    def begin(self, sources: Iterable[LoadSource], *, forbidden: str = "") -> None:
         """Expect these sources from now on; ``forbidden`` says why nodes can't be looked at all, if so."""
         self._sources = {one: _Source(one) for one in sources}
-        self._since, self.forbidden = now, forbidden
+        self.forbidden = forbidden
+
+    def looked(self, now: datetime) -> None:
+        """Take note that every source was asked at least once: what isn't known now is worth telling."""
+        self._since = self._since or now
 
     def keep(self, samples: int) -> None:
         """Keep as many readings as the most patient of the runs needs."""
@@ -94,18 +100,22 @@ class Nodes:
         """Take note that a source said nothing."""
         self._sources[source].failure = why
 
-    def load(self, namespace: str, profiles: Iterable[str]) -> NodeLoad | None:
-        """Return what is known for a run whose unfinished tasks use these profiles.
+    def load(self, run: RunObject, roster: Roster) -> NodeLoad | None:
+        """Return what is known of the nodes that a run could use.
 
         None where nothing can be said yet: nobody has looked so far, or no task of the run could start.
         """
-        found = (self._profiles.get((namespace, name)) for name in profiles)
-        specs = (one.spec for one in found if one)
-        placements = frozenset(placement(spec.pod) for spec in specs if spec)
+        defaults = run.spec.task_defaults if run.spec else None
+        default = (defaults.profile if defaults else None) or DEFAULT_PROFILE
+        placements = self._placements(run.meta.namespace, roster.in_use.names(default, counts=roster.counts))
         if not self._since or not (placements or self.forbidden):
             return None
         signals = tuple(one.signal(placements) for one in self._sources.values())
         return NodeLoad(since=self._since, signals=signals, forbidden=self.forbidden)
+
+    def _placements(self, namespace: str, profiles: Iterable[str]) -> frozenset[Placement]:
+        found = (self._profiles.get((namespace, name)) for name in profiles)
+        return frozenset(placement(one.spec.pod) for one in found if one and one.spec)
 
     def everything(self, source: LoadSource) -> Measure | None:
         """Return what a source said last of all nodes that Pods without any wish could run on."""

@@ -22,6 +22,7 @@ from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
+from bernstein_operator.world.nodes import Nodes
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
 from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks, roster_key, task_roster_key
@@ -39,6 +40,7 @@ class World:
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
         self.profiles = Profiles(marks, task_of=self._task_of)
+        self.nodes = Nodes(self.profiles.objects)
         self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
         self._graves = Graves()

@@ -1,0 +1,134 @@
+"""Looks at nodes every few seconds, and has the runs decided again for which that changes something.
+
+What is looked at is somebody else's: the metrics API may be missing, slow or broken for hours. So it has a
+connection and a gate of its own, every look ends in time, and whatever a look comes to, the runs are gone
+through afterwards: a pause that rests on an old reading ends without any new one.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Final
+
+from bernstein_operator.api.load import LoadSource
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
+from bernstein_operator.decisions.pausing import is_news
+from bernstein_operator.decisions.saturation import rules_of
+from bernstein_operator.kube.api import KubeApi
+from bernstein_operator.kube.errors import ApiError, NotFoundError, RefusedError
+from bernstein_operator.kube.load_source import LoadQuery, LoadSourceError
+from bernstein_operator.kube.nodes import read_nodes, read_usage
+from bernstein_operator.telemetry import metrics
+from bernstein_operator.world.marks import Marks
+from bernstein_operator.world.world import World
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 10.0
+"""Time between two looks; none may take longer."""
+NODES_EVERY: Final = 3
+"""Nodes are read with every third look: what they are changes rarely, and their list is long."""
+FORBIDDEN: Final = (
+    "The operator works in some namespaces only and may not read nodes, so that CPU use has no say"
+)
+
+
+class Signals:
+    """Reads nodes and their load into the world; ``clock`` gives the time of day.
+
+    ``everywhere`` is whether the operator works in the whole cluster: only then may it read nodes.
+    """
+
+    def __init__(
+        self,
+        api: KubeApi,
+        world: World,
+        marks: Marks,
+        *,
+        clock: Callable[[], datetime],
+        everywhere: bool,
+        query: LoadQuery | None,
+    ) -> None:
+        self._api = api
+        self._world = world
+        self._marks = marks
+        self._clock = clock
+        self._query = query
+        self._everywhere = everywhere
+        self._said: dict[LoadSource, str] = {}
+
+    async def run(self) -> None:
+        """Look for ever; where there is nothing to look at, say so once."""
+        sources = [LoadSource.CPU] if self._everywhere else []
+        sources += [LoadSource.LOAD] if self._query else []
+        self._world.nodes.begin(sources, forbidden="" if self._everywhere else FORBIDDEN)
+        for look in count():
+            await asyncio.gather(*(self._look(one, nodes=look % NODES_EVERY == 0) for one in sources))
+            self._conclude(sources)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look(self, source: LoadSource, *, nodes: bool) -> None:
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await (self._read_usage(nodes=nodes) if source is LoadSource.CPU else self._read_load())
+        except (ApiError, LoadSourceError, TimeoutError) as error:
+            self._failed(source, _in_words(error))
+        else:
+            self._failed(source, "")
+
+    async def _read_usage(self, *, nodes: bool) -> None:
+        known = self._world.nodes
+        if nodes or not known.nodes:
+            known.nodes = await read_nodes(self._api)
+        samples = await read_usage(self._api)
+        known.read(LoadSource.CPU, samples=samples, now=self._clock())
+
+    async def _read_load(self) -> None:
+        if not self._query:
+            return
+        now = self._clock()
+        loads = await self._query.ask(now=now, window=timedelta(seconds=LOOK_SECONDS))
+        if loads.by_node and not self._everywhere:
+            raise LoadSourceError("it tells nodes apart, which the operator may not read")
+        self._world.nodes.read(
+            LoadSource.LOAD, samples=loads.by_node, everywhere=loads.everywhere, now=self._clock()
+        )
+
+    def _failed(self, source: LoadSource, why: str) -> None:
+        self._world.nodes.failed(source, why)
+        if self._said.get(source, "") != why:
+            self._said[source] = why
+            log.warning("load of nodes", extra={"source": source, "trouble": why or "none any more"})
+
+    def _conclude(self, sources: Iterable[LoadSource]) -> None:
+        """Have the runs decided again for which the load means something else than is stored."""
+        now, world = self._clock(), self._world
+        world.nodes.looked(now)
+        patience = 0
+        for run in world.runs:
+            if run.status.phase in ENDED_RUN_PHASES or not run.spec:
+                continue
+            patience = max(patience, rules_of(run.spec.concurrency.pause).samples)
+            load = world.nodes.load(run, world.roster(run.meta.key))
+            if load and is_news(run, load, now=now):
+                self._marks.run(run.meta.key)
+        world.nodes.keep(patience)
+        for source in sources:
+            metrics.set_node_load(source, world.nodes.everything(source))
+
+
+def _in_words(error: Exception) -> str:
+    """Return what people read of a failed look: the same words each time, since a change is a write."""
+    match error:
+        case NotFoundError():
+            return "the metrics API isn't installed (404)"
+        case RefusedError():
+            return f"the operator may not read it ({error.status} {error.reason})"
+        case ApiError():
+            return f"the API server has no answer ({error.status or 'connection lost'})"
+        case TimeoutError():
+            return f"no answer within {LOOK_SECONDS:.0f} s"
+        case _:
+            return str(error)
