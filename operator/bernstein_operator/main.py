@@ -234,6 +234,8 @@ def _election(settings: Settings, api: KubeApi, tenure: Tenure) -> Election:
 
 def _load_query(settings: Settings) -> LoadQuery | None:
     if not (settings.load_url and settings.load_query):
+        if settings.load_url or settings.load_query:
+            log.warning("a load source needs both BERNSTEIN_LOAD_URL and BERNSTEIN_LOAD_QUERY")
         return None
     return LoadQuery(settings.load_url, settings.load_query, timeout=LOAD_QUERY_SECONDS)
 

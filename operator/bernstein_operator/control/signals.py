@@ -7,9 +7,8 @@ through afterwards: a pause that rests on an old reading ends without any new on
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Final
 
 from bernstein_operator.api.load import LoadSource
@@ -57,19 +56,32 @@ class Signals:
         self._clock = clock
         self._query = query
         self._everywhere = everywhere
+        self._sources = [
+            *([LoadSource.CPU] if everywhere else ()),
+            *([LoadSource.LOAD] if query else ()),
+        ]
         self._said: dict[LoadSource, str] = {}
+        self._looks = 0
+
+    def begin(self) -> None:
+        """Say which sources there are; before the first look."""
+        self._world.nodes.begin(self._sources, forbidden="" if self._everywhere else FORBIDDEN)
 
     async def run(self) -> None:
-        """Look for ever; where there is nothing to look at, say so once."""
-        sources = [LoadSource.CPU] if self._everywhere else []
-        sources += [LoadSource.LOAD] if self._query else []
-        self._world.nodes.begin(sources, forbidden="" if self._everywhere else FORBIDDEN)
-        for look in count():
-            await asyncio.gather(*(self._look(one, nodes=look % NODES_EVERY == 0) for one in sources))
-            self._conclude(sources)
+        """Look for ever."""
+        self.begin()
+        while True:
+            await self.look()
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look(self, source: LoadSource, *, nodes: bool) -> None:
+    async def look(self) -> None:
+        """Ask every source once, and mark the runs for which that changes something."""
+        nodes = self._looks % NODES_EVERY == 0
+        self._looks += 1
+        await asyncio.gather(*(self._ask(one, nodes=nodes) for one in self._sources))
+        self._conclude()
+
+    async def _ask(self, source: LoadSource, *, nodes: bool) -> None:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 await (self._read_usage(nodes=nodes) if source is LoadSource.CPU else self._read_load())
@@ -102,7 +114,7 @@ class Signals:
             self._said[source] = why
             log.warning("load of nodes", extra={"source": source, "trouble": why or "none any more"})
 
-    def _conclude(self, sources: Iterable[LoadSource]) -> None:
+    def _conclude(self) -> None:
         """Have the runs decided again for which the load means something else than is stored."""
         now, world = self._clock(), self._world
         world.nodes.looked(now)
@@ -115,7 +127,7 @@ class Signals:
             if load and is_news(run, load, now=now):
                 self._marks.run(run.meta.key)
         world.nodes.keep(patience)
-        for source in sources:
+        for source in self._sources:
             metrics.set_node_load(source, world.nodes.everything(source))
 
 
