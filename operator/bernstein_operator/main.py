@@ -22,7 +22,6 @@ from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.ledger import Ledger
 from bernstein_operator.control.queue import WorkQueue
-from bernstein_operator.control.signals import LOOK_SECONDS as SIGNAL_SECONDS
 from bernstein_operator.control.signals import Signals
 from bernstein_operator.control.sync import Sync
 from bernstein_operator.control.watcher import PodWatcher
@@ -81,7 +80,7 @@ class Operator:
         )
         # What the server aggregates may be down and say for how long to wait: that is for nobody else.
         self._load_api = KubeApi(
-            connection, user_agent=USER_AGENT, gate=Gate(clock.monotonic, longest=SIGNAL_SECONDS)
+            connection, user_agent=USER_AGENT, gate=Gate(clock.monotonic, longest=settings.load_interval)
         )
         self._load_query = _load_query(settings)
         self._signals = Signals(
@@ -91,6 +90,7 @@ class Operator:
             clock=clock.now,
             everywhere=settings.namespaces == ("",),
             query=self._load_query,
+            interval=settings.load_interval,
         )
         self._office = _election(settings, self._lease_api, tenure) if settings.leader_elect else Unopposed()
         self._recorder = Recorder(self._api)

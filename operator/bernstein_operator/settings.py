@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 DEFAULT_PORT: Final = 8080
 DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
 DEFAULT_LEASE_NAME: Final = "bernstein-operator"
+DEFAULT_LOAD_INTERVAL: Final = 10
+_LONGEST_LOAD_INTERVAL: Final = 60
 _MAX_PORT: Final = 65_535
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _FORMATS: Final = ("json", "text")
@@ -32,10 +34,9 @@ class Settings:
         kubeconfig: path of a kubeconfig; without it the Pod's own service account is used.
         namespaces: the namespaces to watch, separated by commas; without it all.
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
-        load_url: base URL of a Prometheus that knows the nodes' load average; the pause above nodeLoadPercent
-            acts only where it and load_query are set.
-        load_query: instant query that gives the load average for each CPU in percent: one value for each node
-            (label node, or instance less its port), or one for all.
+        load_url: base URL of a Prometheus that knows nodes' load average; acts together with the next one.
+        load_query: instant query of it: percent for each CPU, by node (label node or instance) or for all.
+        load_interval: seconds between two looks at how busy nodes are; 1 to 60.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
@@ -52,6 +53,7 @@ class Settings:
     max_agents: int | None = None
     load_url: str = ""
     load_query: str = ""
+    load_interval: int = DEFAULT_LOAD_INTERVAL
     http_port: int = DEFAULT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
     leader_elect: bool = True
@@ -77,7 +79,8 @@ def from_environment(
         namespaces=read("BERNSTEIN_WATCH_NAMESPACES", _names, ("",)),
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
         load_url=read("BERNSTEIN_LOAD_URL", _url, ""),
-        load_query=environment.get("BERNSTEIN_LOAD_QUERY", "").strip(),
+        load_query=read("BERNSTEIN_LOAD_QUERY", str, ""),
+        load_interval=read("BERNSTEIN_LOAD_INTERVAL_SECONDS", _interval, DEFAULT_LOAD_INTERVAL),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
@@ -128,6 +131,13 @@ def _count(text: str) -> int | None:
     if number < 0:
         raise ValueError("a whole number of 0 or more is expected")
     return number
+
+
+def _interval(text: str) -> int:
+    seconds = int(text)
+    if not 1 <= seconds <= _LONGEST_LOAD_INTERVAL:
+        raise ValueError(f"between 1 and {_LONGEST_LOAD_INTERVAL} whole seconds are expected")
+    return seconds
 
 
 def _port(text: str) -> int:

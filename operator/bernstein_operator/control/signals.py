@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Final
 
 from bernstein_operator.api.load import LoadSource
@@ -25,8 +26,10 @@ from bernstein_operator.world.world import World
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 10.0
-"""Time between two looks; none may take longer."""
+LONGEST_LOOK_SECONDS: Final = 10.0
+"""Whoever takes longer to answer has no answer."""
+SLOWEST_SAMPLES_SECONDS: Final = 60
+"""metrics-server's own default: until then the same samples may be read again and again."""
 NODES_EVERY: Final = 3
 """Nodes are read with every third look: what they are changes rarely, and their list is long."""
 FORBIDDEN: Final = (
@@ -37,7 +40,7 @@ FORBIDDEN: Final = (
 class Signals:
     """Reads nodes and their load into the world; ``clock`` gives the time of day.
 
-    ``everywhere`` is whether the operator works in the whole cluster: only then may it read nodes.
+    ``interval`` is the time between two looks in seconds, and ``everywhere`` whether the operator works in the whole cluster: only then may it read nodes.
     """
 
     def __init__(
@@ -49,12 +52,14 @@ class Signals:
         clock: Callable[[], datetime],
         everywhere: bool,
         query: LoadQuery | None,
+        interval: int,
     ) -> None:
         self._api = api
         self._world = world
         self._marks = marks
         self._clock = clock
         self._query = query
+        self._interval = interval
         self._everywhere = everywhere
         self._sources = [
             *([LoadSource.CPU] if everywhere else ()),
@@ -72,7 +77,7 @@ class Signals:
         self.begin()
         while True:
             await self.look()
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(self._interval)
 
     async def look(self) -> None:
         """Ask every source once, and mark the runs for which that changes something."""
@@ -83,7 +88,7 @@ class Signals:
 
     async def _ask(self, source: LoadSource, *, nodes: bool) -> None:
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
+            async with asyncio.timeout(LONGEST_LOOK_SECONDS):
                 await (self._read_usage(nodes=nodes) if source is LoadSource.CPU else self._read_load())
         except (ApiError, LoadSourceError, TimeoutError) as error:
             self._failed(source, _in_words(error))
@@ -101,7 +106,9 @@ class Signals:
         if not self._query:
             return
         now = self._clock()
-        loads = await self._query.ask(now=now, window=timedelta(seconds=LOOK_SECONDS))
+        loads = await self._query.ask(
+            now=now, window=timedelta(seconds=max(self._interval, LONGEST_LOOK_SECONDS))
+        )
         if loads.by_node and not self._everywhere:
             raise LoadSourceError("it tells nodes apart, which the operator may not read")
         self._world.nodes.read(
@@ -126,7 +133,7 @@ class Signals:
             load = world.nodes.load(run, world.roster(run.meta.key))
             if load and is_news(run, load, now=now):
                 self._marks.run(run.meta.key)
-        world.nodes.keep(patience)
+        world.nodes.keep((patience + 1) * ceil(SLOWEST_SAMPLES_SECONDS / self._interval + 1))
         for source in self._sources:
             metrics.set_node_load(source, world.nodes.everything(source))
 
@@ -141,6 +148,6 @@ def _in_words(error: Exception) -> str:
         case ApiError():
             return f"the API server has no answer ({error.status or 'connection lost'})"
         case TimeoutError():
-            return f"no answer within {LOOK_SECONDS:.0f} s"
+            return f"no answer within {LONGEST_LOOK_SECONDS:.0f} s"
         case _:
             return str(error)

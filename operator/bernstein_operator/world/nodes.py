@@ -23,11 +23,11 @@ from bernstein_operator.api.load import (
 )
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject
 from bernstein_operator.decisions.placement import placement
-from bernstein_operator.decisions.saturation import DEFAULT_SAMPLES, measure
+from bernstein_operator.decisions.saturation import measure
 from bernstein_operator.world.roster import Roster
 
-_LOOKS_A_SAMPLE: Final = 7
-"""So often the same samples may be read before there are newer ones: metrics-server may take a minute."""
+
+_KEPT_AT_FIRST: Final = 100
 
 
 class _Source:
@@ -69,8 +69,7 @@ class Nodes:
         self._since: datetime | None = None
         self.nodes: Mapping[str, Node] = {}
         self.forbidden = ""
-        self.kept = 0
-        self.keep(DEFAULT_SAMPLES)
+        self._kept = _KEPT_AT_FIRST
 
     def begin(self, sources: Iterable[LoadSource], *, forbidden: str = "") -> None:
         """Expect these sources from now on; ``forbidden`` says why nodes can't be looked at all, if so."""
@@ -81,9 +80,9 @@ class Nodes:
         """Take note that every source was asked at least once: what isn't known now is worth telling."""
         self._since = self._since or now
 
-    def keep(self, samples: int) -> None:
+    def keep(self, readings: int) -> None:
         """Keep as many readings as the most patient of the runs needs."""
-        self.kept = (samples + 1) * _LOOKS_A_SAMPLE
+        self._kept = readings
 
     def read(
         self,
@@ -94,7 +93,7 @@ class Nodes:
         everywhere: Sample | None = None,
     ) -> None:
         """Take note of what a source said."""
-        self._sources[source].add(Reading(now, self.nodes, samples, everywhere), kept=self.kept)
+        self._sources[source].add(Reading(now, self.nodes, samples, everywhere), kept=self._kept)
 
     def failed(self, source: LoadSource, why: str) -> None:
         """Take note that a source said nothing."""

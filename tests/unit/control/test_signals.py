@@ -50,7 +50,13 @@ class Scene:
         self.marked.forget()
         self.server = server
         self.signals = Signals(
-            server.api, self.world, self.marked, clock=lambda: T0, everywhere=everywhere, query=None
+            server.api,
+            self.world,
+            self.marked,
+            clock=lambda: T0,
+            everywhere=everywhere,
+            query=None,
+            interval=10,
         )
 
     @property
