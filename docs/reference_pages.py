@@ -253,7 +253,7 @@ def _settings_page() -> Iterator[str]:
         for field, text, read in _settings()
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
-    yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, those of `load` and of"
+    yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, those of `load` and"
     yield "`log` in `charts/bernstein-operator/values.yaml`; what concerns the Pod and the Lease the chart"
     yield "sets by itself. The command line:\n"
     yield "```"

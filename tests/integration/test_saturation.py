@@ -92,20 +92,21 @@ def test_only_the_nodes_that_a_run_could_use_pause_it(
     kube: Kube, nodes: list[str], measured: MetricsServer, watching: OperatorProcess
 ) -> None:
     begin(kube)
-    other = "busy-by-itself"
-    kube.create(pool_profile("elsewhere", name=other))
-    kube.create(make_run(other, concurrency={"maxAgents": 2}, taskDefaults={"profile": other}))
-    kube.create(make_task("o", run=other))
-    with pool_nodes(kube, f"{kube.namespace}-elsewhere", 1) as [lonely]:
-        kube.patch("nodes", lonely, {"metadata": {"labels": {"bernstein.test/pool": "elsewhere"}}})
-        measured.percent = {**dict.fromkeys(nodes, 10.0), lonely: 100.0}
+    pool = f"{kube.namespace}-other"
+    with pool_nodes(kube, pool, 1) as [busy]:
+        measured.percent = {**dict.fromkeys(nodes, 10.0), busy: 100.0}
+        kube.create(pool_profile(pool, name="other"))
+        kube.create(make_run("other", taskDefaults={"profile": "other"}))
+        kube.create(make_task("o", run="other", role="kwok-hang"))
         kube.wait_for(
             "bernsteinruns",
-            other,
+            "other",
             lambda run: condition(run, "SpawningPaused").get("status") == "True",
             what="the pause of the run on the busy node",
         )
-        assert not condition(kube.get("bernsteinruns", "r"), "SpawningPaused")
+        run = kube.get("bernsteinruns", "r")
+        assert not condition(run, "SpawningPaused")
+        assert condition(run, "NodeMetricsAvailable").get("status") != "False"
 
 
 def test_a_namespaced_operator_says_once_that_nodes_have_no_say(

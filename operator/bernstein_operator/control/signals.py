@@ -40,7 +40,8 @@ FORBIDDEN: Final = (
 class Signals:
     """Reads nodes and their load into the world; ``clock`` gives the time of day.
 
-    ``interval`` is the time between two looks in seconds, and ``everywhere`` whether the operator works in the whole cluster: only then may it read nodes.
+    ``interval`` is the time between two looks in seconds; ``everywhere`` says that the operator works in the
+    whole cluster: only then may it read nodes.
     """
 
     def __init__(

@@ -26,7 +26,6 @@ from bernstein_operator.decisions.placement import placement
 from bernstein_operator.decisions.saturation import measure
 from bernstein_operator.world.roster import Roster
 
-
 _KEPT_AT_FIRST: Final = 100
 
 

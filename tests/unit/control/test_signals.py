@@ -65,7 +65,7 @@ class Scene:
         snapshot = self.world.run_snapshot(("ns", "r"))
         assert snapshot
         load = self.world.nodes.load(snapshot.run, self.world.roster(("ns", "r")))
-        return load and "; ".join(one.failure for one in load.signals)
+        return "; ".join(one.failure for one in load.signals) if load else None
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """What is kept of readings, and what it says to a run whose tasks use these or those profiles."""
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -162,4 +163,4 @@ def test_all_nodes_without_taints_together() -> None:
     scene.look()
     mean = scene.nodes.everything(CPU)
     assert mean
-    assert (mean.percent, mean.counted) == (40, 3)
+    assert (mean.percent, mean.counted) == (Fraction(40), 3)
