@@ -7,7 +7,7 @@ through afterwards: a pause that rests on an old reading ends without any new on
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
@@ -82,39 +82,30 @@ class Signals:
 
     async def look(self) -> None:
         """Ask every source once, and mark the runs for which that changes something."""
-        nodes = self._looks % NODES_EVERY == 0
-        self._looks += 1
-        await asyncio.gather(*(self._ask(one, nodes=nodes) for one in self._sources))
+        trouble = await _in_time(self._read_nodes()) if self._everywhere else ""
+        asked = (_in_time(self._ask(one)) for one in self._sources)
+        said = [trouble] * len(self._sources) if trouble else await asyncio.gather(*asked)
+        for source, why in zip(self._sources, said, strict=True):
+            self._failed(source, why)
         self._conclude()
 
-    async def _ask(self, source: LoadSource, *, nodes: bool) -> None:
-        try:
-            async with asyncio.timeout(LONGEST_LOOK_SECONDS):
-                await (self._read_usage(nodes=nodes) if source is LoadSource.CPU else self._read_load())
-        except (ApiError, LoadSourceError, TimeoutError) as error:
-            self._failed(source, _in_words(error))
-        else:
-            self._failed(source, "")
+    async def _read_nodes(self) -> None:
+        if self._looks % NODES_EVERY == 0:
+            self._world.nodes.nodes = await read_nodes(self._api)
+        self._looks += 1
 
-    async def _read_usage(self, *, nodes: bool) -> None:
-        known = self._world.nodes
-        if nodes or not known.nodes:
-            known.nodes = await read_nodes(self._api)
-        samples = await read_usage(self._api)
-        known.read(LoadSource.CPU, samples=samples, now=self._clock())
-
-    async def _read_load(self) -> None:
-        if not self._query:
-            return
-        now = self._clock()
-        loads = await self._query.ask(
-            now=now, window=timedelta(seconds=max(self._interval, LONGEST_LOOK_SECONDS))
-        )
-        if loads.by_node and not self._everywhere:
-            raise LoadSourceError("it tells nodes apart, which the operator may not read")
-        self._world.nodes.read(
-            LoadSource.LOAD, samples=loads.by_node, everywhere=loads.everywhere, now=self._clock()
-        )
+    async def _ask(self, source: LoadSource) -> None:
+        if source is LoadSource.CPU:
+            samples = await read_usage(self._api)
+            self._world.nodes.read(source, samples=samples, now=self._clock())
+        elif self._query:
+            window = timedelta(seconds=max(self._interval, LONGEST_LOOK_SECONDS))
+            loads = await self._query.ask(now=self._clock(), window=window)
+            if loads.by_node and not self._everywhere:
+                raise LoadSourceError("it tells nodes apart, which the operator may not read")
+            self._world.nodes.read(
+                source, samples=loads.by_node, everywhere=loads.everywhere, now=self._clock()
+            )
 
     def _failed(self, source: LoadSource, why: str) -> None:
         self._world.nodes.failed(source, why)
@@ -137,6 +128,16 @@ class Signals:
         world.nodes.keep((patience + 1) * ceil(SLOWEST_SAMPLES_SECONDS / self._interval + 1))
         for source in self._sources:
             metrics.set_node_load(source, world.nodes.everything(source))
+
+
+async def _in_time(look: Awaitable[None]) -> str:
+    """Wait for a look, and return why it brought nothing, empty where it did."""
+    try:
+        async with asyncio.timeout(LONGEST_LOOK_SECONDS):
+            await look
+    except (ApiError, LoadSourceError, TimeoutError) as error:
+        return _in_words(error)
+    return ""
 
 
 def _in_words(error: Exception) -> str:

@@ -26,8 +26,8 @@ def verdict_of(snapshot: RunSnapshot, *, now: datetime) -> Verdict | None:
     spec = snapshot.run.spec
     if not snapshot.load or not spec:
         return None
-    was_paused = _kept(snapshot).paused_since is not None
-    return judge(snapshot.load, rules_of(spec.concurrency.pause), paused=was_paused, now=now)
+    paused = _kept(snapshot).paused_since
+    return judge(snapshot.load, rules_of(spec.concurrency.pause), paused=paused, now=now)
 
 
 def under_load(snapshot: RunSnapshot, *, now: datetime) -> RunSnapshot:

@@ -105,9 +105,12 @@ def rules_of(pause: SpawningPause, *, load_default: int | None = None) -> PauseR
     )
 
 
-def judge(load: NodeLoad, rules: PauseRules, *, paused: bool, now: datetime) -> Verdict:
-    """Say whether spawning is to be paused; ``paused`` is whether it has been so far."""
-    findings = {one.source: _assess(one, rules, since=load.since, now=now) for one in load.signals}
+def judge(load: NodeLoad, rules: PauseRules, *, paused: datetime | None, now: datetime) -> Verdict:
+    """Say whether spawning is to be paused; ``paused`` is since when it has been so far, if it has."""
+    # A pause from before the operator's start is held for as long as a usual reading would be.
+    inherited = paused is not None and paused < load.since
+    held = inherited and now - load.since < LASTING * DEFAULT_WINDOW
+    findings = {one.source: _assess(one, rules, held=held, now=now) for one in load.signals}
     busy = {key: one for key, one in findings.items() if (not one.calm if paused else one.saturated)}
     said = (busy or findings).items()
     missing = [f"{_NAMES[key]}: {one.missing}" for key, one in findings.items() if one.missing]
@@ -158,12 +161,10 @@ def _is_fresh(sample: Sample, now: datetime) -> bool:
     return now - sample.taken < LASTING * sample.window
 
 
-def _assess(signal: Signal, rules: PauseRules, *, since: datetime, now: datetime) -> _Finding:
+def _assess(signal: Signal, rules: PauseRules, *, held: bool, now: datetime) -> _Finding:
     threshold = rules.thresholds[signal.source]
     known = next((one for one in signal.measures if one.percent is not None), None)
     if not known or known.percent is None:
-        # A pause from before the operator's start is held for as long as a usual reading would be.
-        held = now - since < LASTING * DEFAULT_WINDOW
         return _Finding(saturated=False, calm=not held, missing=_missing(signal))
     if now - known.at >= LASTING * known.window:
         return _Finding(saturated=False, calm=True, missing=_missing(signal))

@@ -13,6 +13,7 @@ from tests.unit.objects import at
 LITTLE = Fraction(1, 10**9)
 RULES = rules_of(SpawningPause())
 CPU, LOAD = LoadSource.CPU, LoadSource.LOAD
+BEFORE = at(-100)
 
 
 def of_load(*measures: Measure, failure: str = "") -> Signal:
@@ -153,14 +154,14 @@ def test_spawning_pauses_after_so_many_readings_in_a_row_above_the_threshold(
     measures: list[Measure], paused: bool
 ) -> None:
     last = measures[-1].at if measures else at(0)
-    assert judge(load(signal(*measures)), RULES, paused=False, now=last).paused is paused
+    assert judge(load(signal(*measures)), RULES, paused=None, now=last).paused is paused
 
 
 @pytest.mark.parametrize(("samples", "paused"), [(1, True), (3, True), (4, False)])
 def test_the_run_says_how_many_readings_it_takes(samples: int, paused: bool) -> None:
     three = [measured(99, read=10.0 * number) for number in range(3)]
     rules = rules_of(SpawningPause(samples=samples))
-    assert judge(load(signal(*three)), rules, paused=False, now=at(20)).paused is paused
+    assert judge(load(signal(*three)), rules, paused=None, now=at(20)).paused is paused
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def test_the_run_says_how_many_readings_it_takes(samples: int, paused: bool) -> 
     ],
 )
 def test_spawning_goes_on_below_the_threshold_less_the_margin(percent: Fraction, paused: bool) -> None:
-    verdict = judge(load(signal(measured(percent))), RULES, paused=True, now=at(0))
+    verdict = judge(load(signal(measured(percent))), RULES, paused=BEFORE, now=at(0))
     assert (verdict.paused, verdict.known, verdict.unknown) == (paused, True, "")
 
 
@@ -191,7 +192,7 @@ def test_the_run_says_where_the_boundaries_are(
     threshold: int, margin: int, percent: Fraction, paused: bool
 ) -> None:
     rules = rules_of(SpawningPause(node_cpu_percent=threshold, resume_margin_percent=margin))
-    assert judge(load(signal(measured(percent))), rules, paused=True, now=at(0)).paused is paused
+    assert judge(load(signal(measured(percent))), rules, paused=BEFORE, now=at(0)).paused is paused
 
 
 @pytest.mark.parametrize(
@@ -203,19 +204,24 @@ def test_the_run_says_where_the_boundaries_are(
 )
 def test_a_pause_outlives_its_last_reading_by_three_windows(now: float, paused: bool) -> None:
     lost = load(signal(measured(95), failure="gone"))
-    verdict = judge(lost, RULES, paused=True, now=at(now))
+    verdict = judge(lost, RULES, paused=BEFORE, now=at(now))
     assert (verdict.paused, verdict.known) == (paused, paused)
     assert verdict.unknown == ("" if paused else "CPU use: gone.")
 
 
 @pytest.mark.parametrize(("now", "paused"), [(89.999999, True), (90, False)])
 def test_a_pause_from_before_the_operators_start_is_held_for_a_while(now: float, paused: bool) -> None:
-    verdict = judge(load(signal(failure="gone"), since=0), RULES, paused=True, now=at(now))
+    verdict = judge(load(signal(failure="gone"), since=0), RULES, paused=BEFORE, now=at(now))
     assert (verdict.paused, verdict.unknown) == (paused, "CPU use: gone.")
 
 
+def test_a_source_that_was_never_known_does_not_hold_a_pause_that_began_without_it() -> None:
+    never = load(signal(failure="gone"), of_load(measured(100)), since=-200)
+    assert not judge(never, RULES, paused=BEFORE, now=at(0)).paused
+
+
 def test_what_is_not_known_never_pauses() -> None:
-    verdict = judge(load(signal(failure="gone"), since=0), RULES, paused=False, now=at(0))
+    verdict = judge(load(signal(failure="gone"), since=0), RULES, paused=None, now=at(0))
     assert (verdict.paused, verdict.known) == (False, False)
 
 
@@ -235,18 +241,18 @@ def test_two_sources(cpu: int, average: int, was_paused: bool, paused: bool) -> 
         signal(measured(cpu), measured(cpu, read=10)),
         of_load(measured(average), measured(average, read=10)),
     ]
-    assert judge(load(*both), RULES, paused=was_paused, now=at(10)).paused is paused
+    assert judge(load(*both), RULES, paused=BEFORE if was_paused else None, now=at(10)).paused is paused
 
 
 def test_a_source_without_a_say_keeps_nobody_paused() -> None:
-    verdict = judge(load(signal(measured(10)), of_load(failure="away")), RULES, paused=True, now=at(0))
+    verdict = judge(load(signal(measured(10)), of_load(failure="away")), RULES, paused=BEFORE, now=at(0))
     assert (verdict.paused, verdict.known) == (False, True)
     assert verdict.unknown == "Load average for each CPU: away."
 
 
 def test_where_nodes_may_not_be_read_the_other_source_still_acts() -> None:
     busy = load(of_load(measured(400), measured(400, read=10)), forbidden="not allowed")
-    verdict = judge(busy, RULES, paused=False, now=at(10))
+    verdict = judge(busy, RULES, paused=None, now=at(10))
     assert (verdict.paused, verdict.forbidden, verdict.unknown) == (True, True, "not allowed.")
 
 
@@ -268,7 +274,7 @@ def test_who_says_the_load_threshold(spec: int | None, config: int | None, thres
 
 def test_the_text_says_how_many_nodes_how_old_and_that_it_is_a_mean() -> None:
     known = Measure(at(20), Fraction(1909, 20), 2, 3, at(8), sample(0).window)
-    text = judge(load(Signal(CPU, (known,))), RULES, paused=True, now=at(20)).text
+    text = judge(load(Signal(CPU, (known,))), RULES, paused=BEFORE, now=at(20)).text
     assert text == (
         "CPU use: 95.5 %, the mean of 2 of 3 nodes, newest sample 12 s old;"
         " nothing starts above 90 %, again below 85 %."
@@ -292,10 +298,10 @@ def test_the_text_says_how_many_nodes_how_old_and_that_it_is_a_mean() -> None:
     ],
 )
 def test_the_text_says_why_nothing_is_known(of: Signal, text: str) -> None:
-    assert judge(load(of), RULES, paused=False, now=at(0)).unknown == text
+    assert judge(load(of), RULES, paused=None, now=at(0)).unknown == text
 
 
 def test_one_value_for_all_nodes_is_called_so() -> None:
     for_all = Measure(at(0), Fraction(400), 1, 0, at(0), sample(0).window)
-    text = judge(load(Signal(LOAD, (for_all,))), RULES, paused=True, now=at(0)).text
+    text = judge(load(Signal(LOAD, (for_all,))), RULES, paused=BEFORE, now=at(0)).text
     assert "400.0 %, one value for all nodes" in text
