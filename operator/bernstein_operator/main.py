@@ -45,6 +45,8 @@ from bernstein_operator.kube.load_source import LoadQuery
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.settings import Settings, from_environment, switch
 from bernstein_operator.telemetry import logs, metrics
+from bernstein_operator.telemetry.run_series import run_series
+from bernstein_operator.world.turns import Limits
 from bernstein_operator.world.world import World
 
 log = logging.getLogger(__name__)
@@ -63,7 +65,8 @@ class Operator:
         self._queue = WorkQueue(clock.monotonic)
         holds = Holds(clock.monotonic)
         self._marks = Marks(self._queue, holds, asleep=True)
-        self.world = World(self._marks, clock=clock.now, operator_limit=settings.max_agents)
+        limits = Limits(settings.max_agents, settings.max_agents_per_namespace, settings.max_agents_total)
+        self.world = World(self._marks, clock=clock.now, limits=limits)
         tenure = Tenure(clock.monotonic)
         self._api = KubeApi(
             connection,
@@ -218,6 +221,7 @@ class Operator:
         metrics.QUEUE_DEPTH.set(len(self._queue))
         metrics.set_tasks(task.status.phase for task in (self.world.tasks if leads else ()))
         metrics.AGENTS_LIVE.set(self.world.live if leads else 0)
+        run_series.sweep(clock.now())
 
 
 def _election(settings: Settings, api: KubeApi, tenure: Tenure) -> Election:

@@ -34,6 +34,8 @@ class Settings:
         kubeconfig: path of a kubeconfig; without it the Pod's own service account is used.
         namespaces: the namespaces to watch, separated by commas; without it all.
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
+        max_agents_total: how many agents of all runs together may be live.
+        max_agents_per_namespace: how many agents of all runs of one namespace may be live.
         load_url: base URL of a Prometheus that knows nodes' load average; acts together with the next one.
         load_query: instant query of it: percent for each CPU, by node (label node or instance) or for all.
         load_interval: seconds between two looks at how busy nodes are; 1 to 60.
@@ -51,6 +53,8 @@ class Settings:
     kubeconfig: str | None = None
     namespaces: tuple[str, ...] = ("",)
     max_agents: int | None = None
+    max_agents_total: int | None = None
+    max_agents_per_namespace: int | None = None
     load_url: str = ""
     load_query: str = ""
     load_interval: int = DEFAULT_LOAD_INTERVAL
@@ -78,6 +82,8 @@ def from_environment(
         kubeconfig=kubeconfig or environment.get("KUBECONFIG") or None,
         namespaces=read("BERNSTEIN_WATCH_NAMESPACES", _names, ("",)),
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
+        max_agents_total=read("BERNSTEIN_MAX_AGENTS_TOTAL", _count, None),
+        max_agents_per_namespace=read("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", _count, None),
         load_url=read("BERNSTEIN_LOAD_URL", _url, ""),
         load_query=read("BERNSTEIN_LOAD_QUERY", str, ""),
         load_interval=read("BERNSTEIN_LOAD_INTERVAL_SECONDS", _interval, DEFAULT_LOAD_INTERVAL),

@@ -84,6 +84,7 @@ class TaskSnapshot:
         row_missing: whether it has no row in the abandonment ledger, as nearly all tasks haven't.
         row_tried: whether such a row was written, or could not be, in this process.
         inherited: whether its open attempt, whose Pod was never seen, is another process's.
+        role_limit: how many agents of its role its run allows, where so many are live; else None.
     """
 
     task: TaskObject
@@ -100,6 +101,7 @@ class TaskSnapshot:
     row_missing: bool = False
     row_tried: bool = False
     inherited: bool = False
+    role_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from bernstein_operator.api.snapshot import RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
 from bernstein_operator.builders.patch import status_patch
 from bernstein_operator.control import clock
+from bernstein_operator.control.handing import hand_out
 from bernstein_operator.control.heritage import Heritage
 from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.lanes import Lane, Lanes, lane_of
@@ -259,8 +260,8 @@ class Controller:
         if candidate:
             candidate = replace(candidate, turn=self._holds.turns(uid))
         if snapshot.has_slot and not open_attempt(decision.status):
-            self._world.release(task)
-        self._world.offer(task, candidate)
+            self._world.slots.release(task)
+        self._world.slots.offer(task, candidate)
 
     async def _apply(
         self, task: TaskObject, patch: dict[str, Any] | None, actions: tuple[Action, ...], *, urgent: bool
@@ -297,7 +298,7 @@ class Controller:
         if not snapshot:
             self._run_written.pop(name, None)
             self._pauses.pop(name, None)
-            self._writer.herald.run_gone(name)
+            self._writer.herald.run_gone(name, now=clock.now())
             self._queue.schedule(key, None)
             return None
         self._writer.herald.run_seen(snapshot.run)
@@ -305,13 +306,11 @@ class Controller:
         load = self._world.nodes.load(snapshot.run, self._world.roster(name))
         snapshot = replace(snapshot, ledger=ledger, load=load)
         decision = decide_run(snapshot, now=clock.now())
+        self._world.roster(name).conclude(decision)
         pause = self._pause_of(name) if decision.create else None
         if pause:
             decision = replace(decision, create=())
-        # A run in which nothing waits must not use up the one try that a refusing namespace grants.
-        wanted = min(decision.free, snapshot.waiting)
-        free, ask_again = self._holds.allowance(key.namespace, wanted)
-        self._world.grant(name, free=free)
+        ask_again = hand_out(self._world, self._holds, name, free=decision.free)
         work, due = self._run_write(snapshot, decision)
         wake = _seconds_until(decision.wake, clock.now(), None)
         waits = (one for one in (ask_again, due, pause, wake) if one is not None)

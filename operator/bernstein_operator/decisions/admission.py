@@ -1,19 +1,18 @@
 """Which of the tasks that could start gets the next free slot.
 
 Order: priority (1 first), then the role with the fewest live agents, so that one role's flood doesn't starve
-the others, then age. The structure below keeps waiting tasks sorted by (priority, role, age), so that a pick
-costs the number of roles, not the number of waiting tasks.
+the others, then age. A role that holds as many slots as it may is passed over. The structure below keeps
+waiting tasks sorted by (priority, role, age), so that a pick costs the number of roles, not the number of
+waiting tasks.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict, SortedKeyList
-
-from bernstein_operator.api.objects import RunObject
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES
 
 DEFAULT_MAX_AGENTS: Final = 6
 
@@ -51,18 +50,12 @@ def configured_ceiling(*, spec: int | None, operator: int | None) -> int:
     return wanted if operator is None else min(wanted, operator)
 
 
-def has_room(run: RunObject | None, *, live: int, operator_limit: int | None) -> bool:
-    """Whether a run that holds ``live`` slots would let one more task start."""
-    if not (run and run.spec) or run.spec.suspend or run.status.phase in ENDED_RUN_PHASES:
-        return False
-    return live < configured_ceiling(spec=run.spec.concurrency.max_agents, operator=operator_limit)
-
-
 class Waiting:
     """The tasks of one run that wait for nothing but a slot."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Candidate] = {}
+        self._by_role: dict[str, set[str]] = {}
         self._sorted: SortedDict[int, dict[str, SortedKeyList[Candidate, _Order]]] = SortedDict()
 
     def __len__(self) -> int:
@@ -77,6 +70,7 @@ class Waiting:
             return
         self.remove(candidate.uid)
         self._by_uid[candidate.uid] = candidate
+        self._by_role.setdefault(candidate.role, set()).add(candidate.uid)
         roles = self._sorted.setdefault(candidate.priority, {})
         roles.setdefault(candidate.role, SortedKeyList(key=_by_order)).add(candidate)
 
@@ -85,6 +79,7 @@ class Waiting:
         candidate = self._by_uid.pop(uid, None)
         if not candidate:
             return
+        self._by_role[candidate.role].discard(uid)
         roles = self._sorted[candidate.priority]
         roles[candidate.role].remove(candidate)
         if not roles[candidate.role]:
@@ -92,21 +87,42 @@ class Waiting:
         if not roles:
             del self._sorted[candidate.priority]
 
-    def take(self, *, free: int, live_by_role: Mapping[str, int]) -> list[Candidate]:
-        """Take out up to ``free`` tasks in the order in which they are to start."""
+    def of_role(self, role: str) -> Iterable[str]:
+        """Return the UIDs of the tasks of a role."""
+        return tuple(self._by_role.get(role, ()))
+
+    def startable(self, *, live_by_role: Mapping[str, int], limits: Mapping[str, int]) -> int:
+        """Return how many could start at once if there were slots enough."""
+        return sum(
+            min(len(uids), max(0, limits[role] - live_by_role.get(role, 0))) if role in limits else len(uids)
+            for role, uids in self._by_role.items()
+        )
+
+    def take(
+        self, *, free: int, live_by_role: Mapping[str, int], limits: Mapping[str, int] = MappingProxyType({})
+    ) -> list[Candidate]:
+        """Take out up to ``free`` tasks in the order in which they are to start.
+
+        ``limits`` says how many agents of a role may be live; one that isn't in it has no limit of its own.
+        """
         live = Counter(live_by_role)
         taken: list[Candidate] = []
-        while len(taken) < free and self._sorted:
-            candidate = self._next(live)
+        while len(taken) < free:
+            candidate = self._next(live, limits)
+            if not candidate:
+                break
             self.remove(candidate.uid)
             live[candidate.role] += 1
             taken.append(candidate)
         return taken
 
-    def _next(self, live: Counter[str]) -> Candidate:
-        _, roles = self._sorted.peekitem(0)
-        heads: list[Candidate] = [waiting[0] for waiting in roles.values()]
-        return min(heads, key=lambda one: (live[one.role], one.order))
+    def _next(self, live: Counter[str], limits: Mapping[str, int]) -> Candidate | None:
+        full = {role for role, most in limits.items() if live[role] >= most}
+        for roles in self._sorted.values():
+            heads: list[Candidate] = [waiting[0] for role, waiting in roles.items() if role not in full]
+            if heads:
+                return min(heads, key=lambda one: (live[one.role], one.order))
+        return None
 
 
 def _by_order(candidate: Candidate) -> _Order:

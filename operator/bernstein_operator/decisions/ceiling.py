@@ -12,27 +12,15 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
-from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.concurrency import AdaptiveCeiling, ConcurrencyStatus
+from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run import BernsteinRunSpec
 from bernstein_operator.api.snapshot import OutcomeWindow, Pause, RunSnapshot
-from bernstein_operator.api.vocabulary import ConditionType, RunReason
+from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionType, RunReason
 from bernstein_operator.decisions.admission import configured_ceiling
 from bernstein_operator.decisions.conditions import Wanted
 
 EVALUATE_EVERY: Final = timedelta(seconds=10)
-ERRORS: Final = frozenset(
-    {
-        ResultClass.BUSINESS,
-        ResultClass.AGENT,
-        ResultClass.DEADLINE,
-        ResultClass.CONTRACT,
-        ResultClass.TRANSIENT,
-        ResultClass.OOM,
-        ResultClass.CAPACITY,
-    }
-)
-"""Results that tell of too much at once, or of work that goes wrong; all others only make the rate lower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +137,16 @@ def ceiling_of(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, closing: bool, 
         paused=snapshot.pause,
         now=now,
     )
+
+
+def has_room(
+    run: RunObject | None, *, live: int, kept: ConcurrencyStatus | None, operator_limit: int | None
+) -> bool:
+    """Whether a run that holds ``live`` slots would let one more task start; ``kept`` is of its ceiling."""
+    if not (run and run.spec) or run.spec.suspend or run.status.phase in ENDED_RUN_PHASES:
+        return False
+    configured = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=operator_limit)
+    return live < effective_ceiling(configured=configured, stored=kept or run.status.concurrency)
 
 
 def _or(value: Fraction | None, default: Fraction) -> Fraction:

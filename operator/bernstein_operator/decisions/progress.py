@@ -12,7 +12,7 @@ from bernstein_operator.decisions.conditions import Standing
 
 
 def progress(snapshot: RunSnapshot, *, ceiling: ConcurrencyStatus, more: bool) -> Standing:
-    """Return the first cause that keeps tasks from starting; ``more`` says that inline ones are to be made."""
+    """Return the first cause that keeps tasks from starting; ``more`` says that some are yet to be made."""
     return next(_causes(snapshot, ceiling, more=more), Standing(RunReason.TASKS_ACTIVE, ""))
 
 

@@ -104,9 +104,12 @@ def _queued(course: Course, question: Question) -> Course:
     stored, now = question.snapshot.task.status, question.now
     tell_at = (question.snapshot.ready_since or now) + TELL_QUEUED_AFTER
     unwritten = stored.observed_generation < 0 and course.status == stored
-    standing = Standing(AdmittedReason.QUEUED, "Waits for a slot of its run.")
-    if unwritten:
+    limit, role = question.snapshot.role_limit, question.effective.role
+    if unwritten and limit is None:
         return course
     if course.status == stored and now < tell_at:
         return replace(course, wake=(tell_at,))
-    return replace(course, standing=standing)
+    if limit is None:
+        return replace(course, standing=Standing(AdmittedReason.QUEUED, "Waits for a slot of its run."))
+    text = f"concurrency.maxPerRole of its run allows {limit} live agents of role {role}, and so many are."
+    return replace(course, standing=Standing(AdmittedReason.ROLE_CEILING, text))

@@ -1,8 +1,8 @@
 """Everything that /metrics shows, each with its one place where it is recorded.
 
 Names of queue, client and election metrics are the Kubernetes-wide ones, so that stock dashboards work.
-Nothing is labelled by the name of a run, a task or a Pod, and counters follow stored transitions, never
-attempts at writing them.
+Nothing is labelled by the name of a task or a Pod; what is labelled by a run's goes with it (``run_series``).
+Counters follow stored transitions, never attempts at writing them.
 """
 
 import time
@@ -23,9 +23,11 @@ from prometheus_client import (
 )
 
 from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.load import LoadSource, Measure
-from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
+from bernstein_operator.telemetry.run_series import run_series
 
 REGISTRY: Final = CollectorRegistry()
 MAX_ROLES: Final = 50
@@ -35,6 +37,18 @@ BUILD_INFO: Final = Gauge(
     "bernstein_build_info", "Always 1; the labels say what runs.", ["version", "python"], registry=REGISTRY
 )
 AGENTS_LIVE: Final = Gauge("bernstein_agents_live", "Slots held by agents.", registry=REGISTRY)
+PARALLELISM: Final = Gauge(
+    "bernstein_parallelism_level",
+    "How many agents of a run may be live now; 0 while spawning is paused.",
+    ["namespace", "run"],
+    registry=REGISTRY,
+)
+CEILING_CHANGES: Final = Counter(
+    "bernstein_ceiling_changes",
+    "Changes of a run's ceiling: up or down, by error_rate, nodes or configured.",
+    ["direction", "reason"],
+    registry=REGISTRY,
+)
 TASKS: Final = Gauge("bernstein_agenttasks", "AgentTasks in each phase.", ["phase"], registry=REGISTRY)
 TASKS_FINISHED: Final = Counter(
     "bernstein_tasks_finished",
@@ -150,6 +164,30 @@ def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapte
     if after.status.phase is TaskPhase.ABANDONED:
         given_up = after.status.abandonment
         ABANDONMENTS.labels(given_up.reason if given_up else "other", _bounded(role), adapter).inc()
+
+
+def show_run(run: RunObject) -> None:
+    """Show what a run's stored status says of its ceiling, for as long as the run is of interest."""
+    namespace, name, status = run.meta.namespace, run.meta.name, run.status
+    if status.concurrency:
+        run_series.set(PARALLELISM, namespace, name, status.concurrency.effective)
+    run_series.ended(namespace, name, status.completion_time)
+
+
+def count_ceiling_changes(before: RunObject, after: RunObject) -> None:
+    """Count how a run's ceiling changed between two stored states, once for each cause."""
+    old = before.status.concurrency or ConcurrencyStatus()
+    new = after.status.concurrency or old
+    moves = (
+        ("down", "error_rate", new.last_lowered_time and new.last_lowered_time != old.last_lowered_time),
+        ("up", "error_rate", new.last_raised_time and new.last_raised_time != old.last_raised_time),
+        ("down", "nodes", new.paused_since and not old.paused_since),
+        ("up", "nodes", old.paused_since and not new.paused_since),
+        ("down", "configured", before.status.concurrency and new.configured < old.configured),
+        ("up", "configured", before.status.concurrency and new.configured > old.configured),
+    )
+    for direction, reason, happened in moves:
+        CEILING_CHANGES.labels(direction, reason).inc(bool(happened))
 
 
 def _missed(task: TaskObject) -> datetime | None:

@@ -5,27 +5,32 @@ Both are answered here in constant time: with 10,000 tasks stored, a changed one
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
-from bernstein_operator.api.snapshot import Dependency, RunSnapshot
+from bernstein_operator.api.snapshot import Dependency, OutcomeWindow, RunSnapshot
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
+from bernstein_operator.decisions.ceiling import thresholds_of
 from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
 from bernstein_operator.decisions.naming import dependency, is_stuck, needs, owner, unmet
+from bernstein_operator.decisions.plan import RunDecision
 from bernstein_operator.decisions.retrying import asks_for_retry, goes_on_after_retry
 from bernstein_operator.decisions.run_commands import retry_of
 from bernstein_operator.world.in_use import ProfilesInUse
+from bernstein_operator.world.outcomes import Outcomes
 
 
 class Roster:
     """One run's tasks, by UID and by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, namespace: str = "") -> None:
+        self.namespace = namespace
         self.tasks: dict[str, TaskObject] = {}
         self.waiting = Waiting()
         self.ready_since: dict[str, datetime] = {}
@@ -35,6 +40,10 @@ class Roster:
         self.refused = ""
         self.first_admitted: datetime | None = None
         self.last_retried: datetime | None = None
+        self.outcomes = Outcomes()
+        self.ceiling: ConcurrencyStatus | None = None
+        self.evaluated: datetime | None = None
+        self.full_roles: dict[str, int] = {}
         self.in_use = ProfilesInUse()
         self._by_name: dict[str, dict[str, TaskObject]] = {}
         self._dependents: dict[str, set[str]] = {}
@@ -109,7 +118,9 @@ class Roster:
             counts[role] += count
         return counts
 
-    def snapshot(self, run: RunObject, *, operator_limit: int | None) -> RunSnapshot:
+    def snapshot(
+        self, run: RunObject, *, operator_limit: int | None, operator_room: int | None, now: datetime
+    ) -> RunSnapshot:
         """Return everything that concerns the run, already counted."""
         return RunSnapshot(
             run=run,
@@ -119,6 +130,10 @@ class Roster:
             live=self.live,
             waiting=len(self.waiting),
             operator_limit=operator_limit,
+            operator_room=operator_room,
+            outcomes=self._outcomes_of(run, now=now),
+            ceiling=self.ceiling,
+            evaluated=self.evaluated,
             refused=self.refused,
             first_admitted=self.first_admitted,
             retriable=self.retriable,
@@ -136,9 +151,32 @@ class Roster:
             told_before = () if self.run_uid else tuple(self.tasks.values())
             self.run_uid, self.refused = uid, ""
             self.first_admitted = self.last_retried = None
+            self.outcomes, self.ceiling, self.evaluated = Outcomes(), None, None
             self._departed.clear()
             for task in told_before:
-                self._remember_moments(task)
+                self._remember(task)
+
+    def conclude(self, decision: RunDecision) -> None:
+        """Take note of what was decided of the run's ceiling.
+
+        It holds from now on, not from when it is stored: a write that is put off, or fails, must not undo an
+        evaluation, for the next one would come only later. A restart begins with what is stored.
+        """
+        self.ceiling, self.evaluated = decision.status.concurrency, decision.evaluated
+
+    def startable(self, limits: Mapping[str, int]) -> int:
+        """Return how many waiting tasks ``limits``, of agents by role, let start."""
+        if not limits:
+            return len(self.waiting)
+        return self.waiting.startable(live_by_role=self.live_by_role, limits=limits)
+
+    def fill_roles(self, limits: Mapping[str, int]) -> list[str]:
+        """Find the roles that hold as many slots as they may; returns the tasks that this is news for."""
+        live = self.live_by_role if limits else Counter()
+        full = {role: most for role, most in limits.items() if live[role] >= most}
+        changed = dict(full.items() ^ self.full_roles.items())
+        self.full_roles = full
+        return [uid for role in changed for uid in self.waiting.of_role(role)]
 
     def counts(self, maker: str) -> bool:
         """Whether a task that the run of UID ``maker`` made (empty: none did) is one of the present run's."""
@@ -172,17 +210,25 @@ class Roster:
             self._asking[task.meta.uid] = task.made_by
         if goes_on_after_retry(task):
             self._resumed[task.meta.uid] = task.made_by
-        self._remember_moments(task)
+        self._remember(task)
         return before is None or _matters(before) != _matters(task)
 
-    def _remember_moments(self, task: TaskObject) -> None:
+    def _remember(self, task: TaskObject) -> None:
         if not self.counts(task.made_by):
             return
+        self.outcomes.put(task)
         admitted, retried = task.status.first_admitted_time, task.status.retried_time
         if admitted:
             self.first_admitted = min(admitted, self.first_admitted or admitted)
         if retried:
             self.last_retried = max(retried, self.last_retried or retried)
+
+    def _outcomes_of(self, run: RunObject, *, now: datetime) -> OutcomeWindow:
+        if not run.spec:
+            return OutcomeWindow()
+        span = thresholds_of(run.spec.concurrency.adaptive).window
+        own = (task for task in self.tasks.values() if self.counts(task.made_by))
+        return self.outcomes.window(span, tasks=own, now=now)
 
     def remove(self, task: TaskObject, *, counts: bool) -> None:
         """Take a deleted task out; if it ``counts``, then as succeeded where it had, else as cancelled."""
@@ -281,6 +327,12 @@ class Roster:
 def _matters(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its dependents' decisions rest on."""
     return task.name, task.status.phase, is_stuck(task), task.status.blocked_by, needs(task)
+
+
+def role_limits(run: RunObject | None) -> dict[str, int]:
+    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
+    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
+    return {limit.role: limit.max for limit in limits}
 
 
 def roster_key(run: Key) -> Key:

@@ -15,17 +15,25 @@ from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskOb
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
-from bernstein_operator.decisions.admission import Candidate, has_room
 from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.decisions.ceiling import has_room
 from bernstein_operator.decisions.closing import closed
 from bernstein_operator.decisions.course import Course, Question
-from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.nodes import Nodes
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
-from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks, roster_key, task_roster_key
+from bernstein_operator.world.roster import (
+    Roster,
+    concerns_run,
+    concerns_tasks,
+    role_limits,
+    roster_key,
+    task_roster_key,
+)
+from bernstein_operator.world.slots import Slots
+from bernstein_operator.world.turns import UNLIMITED, Limits, Turns
 
 _EMPTY: Final = Roster()
 
@@ -33,10 +41,10 @@ _EMPTY: Final = Roster()
 class World:
     """The operator's picture of the cluster. One event loop only; nothing in here waits."""
 
-    def __init__(self, marks: Marks, *, clock: Callable[[], datetime], operator_limit: int | None) -> None:
+    def __init__(self, marks: Marks, *, clock: Callable[[], datetime], limits: Limits = UNLIMITED) -> None:
         self._marks = marks
         self._clock = clock
-        self._operator_limit = operator_limit
+        self._operator_limit = limits.per_run
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
         self.profiles = Profiles(marks, task_of=self._task_of)
@@ -44,8 +52,16 @@ class World:
         self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
         self._graves = Graves()
-        self._slots: set[str] = set()
         self._roster_of_task: dict[str, Key] = {}
+        self.turns = Turns(marks, limits)
+        self.slots = Slots(
+            marks,
+            self.turns,
+            self._pods,
+            clock=clock,
+            roster_of=self._roster_of_uid,
+            role_of=self.role_of,
+        )
 
     # --- what is there --------------------------------------------------------------------------------
 
@@ -120,16 +136,21 @@ class World:
             dependencies=roster.dependencies_of(task),
             cycle=roster.cycle_of(task),
             name_taken_by=owner.meta.name if owner and taken else "",
-            has_slot=task.meta.uid in self._slots,
+            has_slot=task.meta.uid in self.slots,
             ready_since=roster.ready_since.get(task.meta.uid),
             refusal=refusal,
             run_gone_since=roster.gone_since,
+            role_limit=roster.full_roles.get(self.role_of(task)),
         )
 
     def run_snapshot(self, key: Key) -> RunSnapshot | None:
         """Return everything that concerns a run, None where there is no such run."""
-        run = self._runs.get(key)
-        return self.roster(key).snapshot(run, operator_limit=self._operator_limit) if run else None
+        run, room = self._runs.get(key), self.turns.room(key[0])
+        if not run:
+            return None
+        return self.roster(key).snapshot(
+            run, operator_limit=self._operator_limit, operator_room=room, now=self._clock()
+        )
 
     def profile_snapshot(self, key: Key) -> ProfileSnapshot | None:
         """Return everything that concerns a profile, None where there is no such profile."""
@@ -155,7 +176,7 @@ class World:
         before = roster.tasks.get(task.meta.uid)
         news = roster.put(task)
         self._learn(task)
-        self._settle_slots(task)
+        self.slots.settle(task)
         self._marks.task(task.meta.key)
         if task.run_key and (not before or concerns_run(before) != concerns_run(task) or news):
             self._marks.run(task.run_key)
@@ -174,8 +195,7 @@ class World:
         self.profiles.forget(known)
         roster = self._roster_of(known)
         roster.remove(known, counts=self.run_of(known) is not None)
-        self._slots.discard(meta.uid)
-        self._recount(known.meta.uid)
+        self.slots.drop(meta.uid)
         # Whoever keeps anything about it learns by its key that it is gone.
         self._marks.task(meta.key)
         self._mark_related(roster, known)
@@ -191,7 +211,7 @@ class World:
         if self._is_old_news(run.meta, known.meta if known else None):
             return run
         self._runs[key] = run
-        self._rosters.setdefault(roster_key(key), Roster()).begin(key, run.meta.uid)
+        self._roster_at(roster_key(key)).begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
             self._mark_all(key)
@@ -207,7 +227,8 @@ class World:
         if not known or known.meta.uid != meta.uid:
             return
         del self._runs[meta.key]
-        roster = self._rosters.setdefault(roster_key(meta.key), Roster())
+        self.turns.leave(meta.key)
+        roster = self._roster_at(roster_key(meta.key))
         roster.gone_since = self._clock()
         self._marks.run(meta.key)
         self._mark_all(meta.key)
@@ -235,7 +256,7 @@ class World:
         for key, run in self._runs.items():
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
-            self._rosters.setdefault(roster_key(key), Roster()).recall(run.status, absent=absent)
+            self._roster_at(roster_key(key)).recall(run.status, absent=absent)
         for roster in self._rosters.values():
             # The grace of agents begins whose run was deleted meanwhile.
             if roster.run and roster.run not in self._runs and not roster.gone_since:
@@ -268,50 +289,41 @@ class World:
 
     # --- slots ----------------------------------------------------------------------------------------
 
-    def offer(self, task: TaskObject, candidate: Candidate | None) -> None:
-        """Queue a task for a slot, or take it out of the queue."""
-        roster = self._roster_of(task)
-        if candidate is None:
-            roster.withdraw(task.meta.uid)
-        elif roster.offer(candidate, now=self._clock()) and task.run_key:
-            self._marks.run(task.run_key)
+    def startable(self, run: Key) -> int:
+        """Return how many tasks of a run wait for a slot and aren't held back by their role's ceiling."""
+        return self.roster(run).startable(role_limits(self._runs.get(run)))
 
     def grant(self, run: Key, *, free: int) -> None:
         """Give up to ``free`` slots of a run to the tasks that are next, and mark these."""
-        roster = self.roster(run)
-        for candidate in roster.waiting.take(free=free, live_by_role=roster.live_by_role):
-            waited = self._clock() - roster.ready_since.get(candidate.uid, self._clock())
-            metrics.SLOT_REFILL.observe(waited.total_seconds())
-            self._slots.add(candidate.uid)
-            self._recount(candidate.uid)
-            task = roster.tasks.get(candidate.uid)
-            if task:
-                self._marks.task(task.meta.key)
-
-    def release(self, task: TaskObject) -> None:
-        """Take a slot back that was granted and not used."""
-        if task.meta.uid in self._slots:
-            self._slots.discard(task.meta.uid)
-            self._recount(task.meta.uid)
+        self.slots.grant(self._runs.get(run), self.roster(run), free=free)
 
     # --- inside ---------------------------------------------------------------------------------------
 
+    def _roster_at(self, key: Key) -> Roster:
+        return self._rosters.setdefault(key, Roster(namespace=key[0]))
+
+    def _roster_of_uid(self, uid: str) -> Roster | None:
+        key = self._roster_of_task.get(uid)
+        return self._rosters.get(key) if key else None
+
     def _roster_of(self, task: TaskObject) -> Roster:
-        return self._rosters.setdefault(self._roster_of_task[task.meta.uid], Roster())
+        return self._roster_at(self._roster_of_task[task.meta.uid])
 
     def _profile_of(self, task: TaskObject) -> ProfileObject | None:
         effective = self.effective_of(task)
         return self.profiles.current((task.meta.namespace, effective.profile)) if effective else None
 
     def _task_of(self, uid: str) -> TaskObject | None:
-        key = self._roster_of_task.get(uid)
-        roster = self._rosters.get(key) if key else None
+        roster = self._roster_of_uid(uid)
         return roster.tasks.get(uid) if roster else None
 
     def _may_start(self, task: TaskObject) -> bool:
         """Whether a task's run would let it start now."""
-        run, slots = self.run_of(task), self._roster_of(task).live
-        return task.meta.uid in self._slots or has_room(run, live=slots, operator_limit=self._operator_limit)
+        if task.meta.uid in self.slots:
+            return True
+        run, roster = self.run_of(task), self._roster_of(task)
+        free = has_room(run, live=roster.live, kept=roster.ceiling, operator_limit=self._operator_limit)
+        return free and self.turns.room(task.meta.namespace) != 0
 
     def _learn(self, task: TaskObject) -> None:
         """Take note of what a task says of its profile.
@@ -326,31 +338,6 @@ class World:
             status = closed(Course(status), Question(snapshot, effective, now)).status if snapshot else status
         self.profiles.learn(task, status, effective, run=self.run_of(task), now=now)
 
-    def _settle_slots(self, task: TaskObject) -> None:
-        """Follow what a task's stored status says of its slot."""
-        attempt = open_attempt(task.status)
-        if attempt:
-            self._slots.discard(task.meta.uid)
-            self._roster_of(task).withdraw(task.meta.uid)
-        self._pods.forget_gone(task.meta.uid, keep=attempt.pod_name if attempt else "")
-        self._recount(task.meta.uid)
-
-    def _recount(self, uid: str) -> int:
-        """Count the slots that a task holds, and wake its run where that changed; returns the change."""
-        key = self._roster_of_task.get(uid)
-        roster = self._rosters.get(key) if key else None
-        if key is None or roster is None:
-            return 0
-        task = roster.tasks.get(uid)
-        attempt = open_attempt(task.status) if task else None
-        count = max(self._pods.held(uid, attempt), int(uid in self._slots))
-        of_pods = (one.pod.role for one in self._pods.of_task(uid))
-        role = (self.role_of(task) if task else "") or next(of_pods, "")
-        change = roster.hold(uid, count=count, role=role)
-        if change and roster.run:
-            self._marks.run(roster.run)
-        return change
-
     def _is_old_news(self, new: Metadata, known: Metadata | None) -> bool:
         """Whether something as new or newer is known under that name, or that the object is gone."""
         return self._graves.too_late(new) or (known is not None and new.version <= known.version)
@@ -358,11 +345,11 @@ class World:
     def _pod_changed(self, pod: Pod, uid: str) -> None:
         # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
         key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
-        roster = self._rosters.setdefault(key, Roster())
+        roster = self._roster_at(key)
         task = roster.tasks.get(uid)
         if task:
             self._learn(task)
-        if self._recount(uid) < 0:
+        if self.slots.recount(uid) < 0:
             # Only a Pod's end makes room for another one; an attempt that was taken back doesn't.
             self._marks.freed(pod.metadata.namespace)
         if task:

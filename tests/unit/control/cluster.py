@@ -109,7 +109,7 @@ async def operating(run: Raw, *tasks: Raw, missed: Sequence[Raw] = ()) -> AsyncI
     """Run the operator's loop on a run and its tasks; no watch ever tells it of those that it ``missed``."""
     cluster, queue, holds = Cluster(), WorkQueue(clock.monotonic), Holds(clock.monotonic)
     async with serving(cluster):
-        world = World(Marks(queue, holds), clock=clock.now, operator_limit=None)
+        world = World(Marks(queue, holds), clock=clock.now)
         herald = Herald(Recorder(cluster.api), instance="test")
         ledger = Ledger(cluster.api, namespaces=("ns",))
         writer = Writer(cluster.api, world, holds, herald, clock.now, "agent:test", ledger)

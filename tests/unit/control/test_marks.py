@@ -13,7 +13,7 @@ from tests.unit.objects import T0, attempt, pod, raw_profile, raw_run, raw_task,
 def parts() -> tuple[WorkQueue, Holds, World]:
     clock = Ticking()
     queue, holds = WorkQueue(clock), Holds(clock)
-    world = World(Marks(queue, holds), clock=lambda: T0, operator_limit=None)
+    world = World(Marks(queue, holds), clock=lambda: T0)
     world.put_profile(raw_profile())
     world.put_run(raw_run())
     return queue, holds, world
@@ -42,7 +42,7 @@ async def test_who_stands_by_keeps_no_keys_and_looks_at_everything_when_it_wakes
     clock = Ticking()
     queue = WorkQueue(clock)
     marks = Marks(queue, Holds(clock), asleep=True)
-    world = World(marks, clock=lambda: T0, operator_limit=None)
+    world = World(marks, clock=lambda: T0)
     world.put_run(raw_run())
     world.put_profile(raw_profile())
     for name in ("kept", "deleted"):

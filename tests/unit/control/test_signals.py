@@ -43,7 +43,7 @@ class Scene:
 
     def __init__(self, server: Kubernetes, *, everywhere: bool = True) -> None:
         self.marked = Marked()
-        self.world = World(self.marked, clock=lambda: T0, operator_limit=None)
+        self.world = World(self.marked, clock=lambda: T0)
         self.world.put_profile(raw_profile())
         self.world.put_run(raw_run())
         self.world.put_task(raw_task())

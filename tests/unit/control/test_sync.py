@@ -8,7 +8,7 @@ from tests.unit.world.marks import Marked
 
 
 async def test_a_fresh_list_brings_what_no_watch_did_and_takes_what_is_gone() -> None:
-    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    world = World(Marked(), clock=lambda: T0)
     for name in ("changed", "gone"):
         world.put_task(raw_task(name, version=1))
     async with serving() as server:
@@ -28,7 +28,7 @@ async def test_a_fresh_list_brings_what_no_watch_did_and_takes_what_is_gone() ->
 
 
 async def test_a_list_that_fails_is_asked_for_again() -> None:
-    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    world = World(Marked(), clock=lambda: T0)
     async with serving() as server:
         server.say(500, {})
         for _ in range(3):

@@ -18,7 +18,7 @@ LIVE = pod(version=5, phase="Running")
 
 
 def fresh_world() -> World:
-    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    world = World(Marked(), clock=lambda: T0)
     world.put_run(raw_run())
     world.put_task(raw_task())
     return world

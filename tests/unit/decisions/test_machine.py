@@ -107,7 +107,7 @@ class OneTask(RuleBasedStateMachine):
 
     def _fresh_world(self) -> World:
         """Return the world of an operator that has just listed everything."""
-        world = World(Quiet(), clock=lambda: self.now, operator_limit=None)
+        world = World(Quiet(), clock=lambda: self.now)
         world.put_profile(raw_profile(**PROFILE))
         if self.run:
             world.put_run(self.run)
@@ -205,9 +205,9 @@ class OneTask(RuleBasedStateMachine):
     def _place(self, decision: TaskDecision) -> None:
         task = self._snapshot().task
         if not open_attempt(decision.status):
-            self.world.offer(task, decision.candidate)
+            self.world.slots.offer(task, decision.candidate)
         if not (open_attempt(decision.status) or decision.candidate):
-            self.world.release(task)
+            self.world.slots.release(task)
 
     def _decide(self) -> TaskDecision:
         return decide(self._snapshot(), now=self.now)

@@ -219,6 +219,6 @@ def test_a_snapshot_says_which_rows_are_still_to_be_tried(
     ],
 )
 def test_a_tasks_adapter_is_its_last_attempts(attempts: list[Any], adapter: str) -> None:
-    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    world = World(Marked(), clock=lambda: T0)
     world.put_profile(raw_profile())
     assert adapter_of(task(status=status(*attempts)), world) == adapter

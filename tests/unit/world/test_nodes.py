@@ -24,7 +24,7 @@ class Scene:
     """A world with a profile for each pool of nodes, and a run."""
 
     def __init__(self, **run: Any) -> None:
-        self.world = World(Marked(), clock=lambda: at(0), operator_limit=None)
+        self.world = World(Marked(), clock=lambda: at(0))
         self.world.put_run(raw_run(**run))
         for pool in POOLS:
             self.world.put_profile(profile_of(pool))

@@ -51,7 +51,7 @@ class Scene:
         self.now = at(60)
         self.marked = Marked()
         self.version = 1
-        self.world = World(self.marked, clock=lambda: self.now, operator_limit=None)
+        self.world = World(self.marked, clock=lambda: self.now)
         self.world.put_run(raw_run(max_agents=max_agents))
         self.world.put_profile(raw_profile(status={"observedGeneration": 1, "circuits": list(circuits)}))
         self.marked.forget()
@@ -223,7 +223,7 @@ def test_a_probe_that_has_a_slot_may_start_though_none_is_free() -> None:
     probe = scene.seen.probe
     assert probe
     assert scene.seen.probe_may_start
-    scene.world.offer(probe, Candidate("t-uid", 5, "backend", ("", "t")))
+    scene.world.slots.offer(probe, Candidate("t-uid", 5, "backend", ("", "t")))
     scene.world.grant(("ns", "r"), free=1)
     assert scene.seen.probe_may_start
 

@@ -37,7 +37,7 @@ class Scene:
     def __init__(self, **run: Any) -> None:
         self.now = T0
         self.marked = Marked()
-        self.world = World(self.marked, clock=lambda: self.now, operator_limit=None)
+        self.world = World(self.marked, clock=lambda: self.now)
         self.world.put_profile(raw_profile())
         self.world.put_run(raw_run(**run))
 
@@ -88,7 +88,7 @@ def test_a_runs_first_start_is_found_in_its_tasks() -> None:
 
 
 def test_what_its_tasks_tell_is_known_of_a_run_that_was_heard_of_after_them() -> None:
-    world = World(Marked(), clock=lambda: T0, operator_limit=None)
+    world = World(Marked(), clock=lambda: T0)
     told = status(phase="Pending", first_admitted_time=at(3), retried_time=at(7))
     world.put_task(raw_task("a", owner=RUN_UID, status=told))
     world.put_run(raw_run())
@@ -361,7 +361,7 @@ def test_a_slot_is_held_from_its_grant_to_the_pods_end() -> None:
     def look() -> None:
         held.append(scene.run.live)
 
-    scene.world.offer(scene.put(version=1), candidate())
+    scene.world.slots.offer(scene.put(version=1), candidate())
     look()
     scene.world.grant(RUN, free=1)
     look()
@@ -406,16 +406,16 @@ def test_backing_off_holds_no_slot() -> None:
 def test_a_grant_that_is_not_used_is_given_back() -> None:
     scene = Scene()
     task = scene.put()
-    scene.world.offer(task, candidate())
+    scene.world.slots.offer(task, candidate())
     scene.world.grant(RUN, free=1)
-    scene.world.release(task)
+    scene.world.slots.release(task)
     assert (scene.run.live, scene.of().has_slot) == (0, False)
 
 
 def test_no_more_slots_are_given_than_are_free() -> None:
     scene = Scene()
     for name in "abc":
-        scene.world.offer(scene.put(name), candidate(name))
+        scene.world.slots.offer(scene.put(name), candidate(name))
     scene.world.grant(RUN, free=2)
     assert (scene.run.live, scene.run.waiting) == (2, 1)
 
@@ -423,8 +423,8 @@ def test_no_more_slots_are_given_than_are_free() -> None:
 def test_a_task_that_is_offered_no_more_leaves_the_queue() -> None:
     scene = Scene()
     task = scene.put()
-    scene.world.offer(task, candidate())
-    scene.world.offer(task, None)
+    scene.world.slots.offer(task, candidate())
+    scene.world.slots.offer(task, None)
     scene.world.grant(RUN, free=9)
     assert (scene.run.waiting, scene.run.live) == (0, 0)
 
@@ -432,9 +432,9 @@ def test_a_task_that_is_offered_no_more_leaves_the_queue() -> None:
 def test_a_task_has_waited_since_it_was_first_offered() -> None:
     scene = Scene()
     task = scene.put()
-    scene.world.offer(task, candidate())
+    scene.world.slots.offer(task, candidate())
     scene.now += timedelta(seconds=9)
-    scene.world.offer(task, candidate())
+    scene.world.slots.offer(task, candidate())
     assert scene.of().ready_since == T0
 
 
