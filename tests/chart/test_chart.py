@@ -287,6 +287,22 @@ def test_the_operators_own_ceiling(render: Render, settings: list[str], limit: i
 
 
 @pytest.mark.parametrize(
+    ("settings", "in_all", "in_a_namespace"),
+    [
+        pytest.param([], None, None, id="unset sets no limit"),
+        pytest.param(["maxAgentsTotal=40"], 40, None, id="in all"),
+        pytest.param(["maxAgentsPerNamespace=0"], None, 0, id="zero starts nothing"),
+        pytest.param(["maxAgentsTotal=40", "maxAgentsPerNamespace=9"], 40, 9, id="both"),
+    ],
+)
+def test_the_operators_limits_on_all_runs(
+    render: Render, settings: list[str], in_all: int | None, in_a_namespace: int | None
+) -> None:
+    found = from_environment(environment(render(*settings)))
+    assert (found.max_agents_total, found.max_agents_per_namespace) == (in_all, in_a_namespace)
+
+
+@pytest.mark.parametrize(
     ("settings", "image"),
     [
         pytest.param([], "bernstein-operator:0.1.0", id="the chart's version"),
@@ -325,6 +341,8 @@ def test_the_profile_is_a_hook_only_until_its_kind_is_known() -> None:
         pytest.param("crds.enabledd=true", "enabledd", id="a typo in a switch"),
         pytest.param("maxAgent=3", "maxAgent", id="a typo at the top"),
         pytest.param("maxAgents=-1", "maxAgents", id="a negative ceiling"),
+        pytest.param("maxAgentsTotal=-1", "maxAgentsTotal", id="a negative limit on all runs"),
+        pytest.param("maxAgentsPerNamespace=all", "maxAgentsPerNamespace", id="a word for that number"),
         pytest.param("maxAgents=many", "maxAgents", id="a word for a number"),
         pytest.param("load.url=prometheus:9090", "load", id="a load source that is no URL"),
         pytest.param("image.digest=latest", "digest", id="a tag for a digest"),

@@ -227,7 +227,7 @@ class World:
         if not known or known.meta.uid != meta.uid:
             return
         del self._runs[meta.key]
-        self.turns.leave(meta.key)
+        self.turns.forget(meta.key)
         roster = self._roster_at(roster_key(meta.key))
         roster.gone_since = self._clock()
         self._marks.run(meta.key)

@@ -28,10 +28,10 @@ def outcomes(errors: int, total: int, *, newest: float | None = 99) -> OutcomeWi
 
 def kept(**facts: Any) -> ConcurrencyStatus:
     """Return what the last look came to; moments are given in seconds."""
-    moments = {
+    whole: dict[str, Any] = {
         name: at(value) if name.endswith(("time", "since")) else value for name, value in facts.items()
     }
-    return ConcurrencyStatus(**moments)
+    return ConcurrencyStatus(**whole)
 
 
 def judge(

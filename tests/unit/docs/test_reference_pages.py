@@ -64,6 +64,8 @@ def test_every_setting_can_be_set_as_its_page_says() -> None:
         "KUBECONFIG": "x",
         "BERNSTEIN_WATCH_NAMESPACES": "x",
         "BERNSTEIN_MAX_AGENTS": "7",
+        "BERNSTEIN_MAX_AGENTS_TOTAL": "7",
+        "BERNSTEIN_MAX_AGENTS_PER_NAMESPACE": "7",
         "BERNSTEIN_LOAD_URL": "http://x",
         "BERNSTEIN_LOAD_QUERY": "x",
         "BERNSTEIN_LOAD_INTERVAL_SECONDS": "7",

@@ -18,6 +18,8 @@ def test_without_a_word_the_defaults_hold() -> None:
         ("BERNSTEIN_WATCH_NAMESPACES", "a, b,,a", "namespaces", ("a", "b")),
         ("BERNSTEIN_MAX_AGENTS", "12", "max_agents", 12),
         ("BERNSTEIN_MAX_AGENTS", "0", "max_agents", 0),
+        ("BERNSTEIN_MAX_AGENTS_TOTAL", "40", "max_agents_total", 40),
+        ("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", "0", "max_agents_per_namespace", 0),
         (
             "BERNSTEIN_LOAD_URL",
             "http://prometheus.monitoring:9090/x",
@@ -55,6 +57,8 @@ def test_each_variable_is_heard(variable: str, text: str, field: str, value: Any
         ("BERNSTEIN_MAX_AGENTS", "many"),
         ("BERNSTEIN_MAX_AGENTS", "-1"),
         ("BERNSTEIN_MAX_AGENTS", "2.5"),
+        ("BERNSTEIN_MAX_AGENTS_TOTAL", "-1"),
+        ("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", "all"),
         ("BERNSTEIN_LOAD_INTERVAL_SECONDS", "0"),
         ("BERNSTEIN_LOAD_INTERVAL_SECONDS", "61"),
         ("BERNSTEIN_LOAD_URL", "prometheus:9090"),

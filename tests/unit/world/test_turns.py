@@ -55,6 +55,17 @@ def test_who_was_given_a_slot_goes_to_the_end_of_the_line() -> None:
     assert got == [A, B, C, A, B, C]
 
 
+def test_who_had_no_turn_yet_goes_before_who_had_one() -> None:
+    turns = Turns(Marked(), Limits(total=3))
+    turns.share(A, 5)
+    turns.held("one", 2)
+    turns.given(A, 2, still_wanted=3)
+    assert turns.share(B, 1) == 1
+    assert turns.share(A, 3) == 0
+    assert turns.share(A, 0) == 0, "it leaves the line"
+    assert (turns.share(A, 3), turns.share(B, 1)) == (0, 1), "and has no better place when it comes back"
+
+
 def test_a_full_namespace_passes_its_turn_on() -> None:
     turns = Turns(Marked(), Limits(per_namespace=1, total=2))
     turns.held("one", 1)
@@ -67,9 +78,9 @@ def test_a_freed_slot_wakes_the_run_whose_turn_it_is() -> None:
     turns.held("one", 1)
     for run in (C, A):
         turns.share(run, 1)
-    marked.take()
+    marked.forget()
     turns.held("one", -1)
-    assert marked.take() == [C]
+    assert marked.runs == {"c"}
 
 
 @pytest.mark.parametrize("leaves", ["wants nothing", "can use nothing now", "is gone"])
@@ -78,15 +89,15 @@ def test_what_a_run_does_not_take_wakes_the_next(leaves: str) -> None:
     turns = Turns(marked, Limits(total=1))
     for run in (A, B):
         turns.share(run, 1)
-    marked.take()
+    marked.forget()
     match leaves:
         case "wants nothing":
             turns.share(A, 0)
         case "can use nothing now":
             turns.given(A, 0, still_wanted=0)
         case _:
-            turns.leave(A)
-    assert marked.take() == [B]
+            turns.forget(A)
+    assert marked.runs == {"b"}
     assert turns.share(B, 1) == 1
 
 
