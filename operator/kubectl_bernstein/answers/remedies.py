@@ -88,6 +88,9 @@ RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
             ' bernsteinrun/{run} --type merge -p \'{{"spec":{{"concurrency":{{"maxAgents":N}}}}}}\''
         ),
         RunReason.CEILING_ZERO: "Raise concurrency.maxAgents of the run, or the operator's own limit.",
+        RunReason.SPAWNING_PAUSED: (
+            "It goes on by itself once the nodes are less busy. See what keeps them so: kubectl top nodes"
+        ),
         RunReason.SUSPENDED: "kubectl bernstein resume {run}",
         RunReason.INVALID_SPEC: "Correct what is named: kubectl edit bernsteinrun/{run}",
         RunReason.DRAINING: "Nothing: a cancel or drain is for good.",

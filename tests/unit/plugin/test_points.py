@@ -17,6 +17,12 @@ PAUSED = run(suspend=True, status=stands("Paused", concurrency=SLOTS))
 ENDED_RUN = run(status=stands("Failed"))
 FULL = run(status=stands("Running", concurrency={**SLOTS, "effective": 2}))
 NONE = run(status=stands("Running", concurrency={**SLOTS, "effective": 0}))
+BUSY_NODES = run(
+    status=stands(
+        "Running",
+        concurrency={**SLOTS, "effective": 0, "pausedSince": stamp(1), "message": "CPU use: 95.0 %."},
+    )
+)
 LATE = [{"number": 1, "podName": "p", "intentTime": stamp(0), "endTime": stamp(5)}]
 
 
@@ -120,6 +126,13 @@ def refused(reason: str) -> dict[str, Any]:
         ),
         pytest.param(
             scene(waiting("t"), runs=[NONE]), "CeilingZero", "ceiling is 0", "maxAgents", id="a ceiling of 0"
+        ),
+        pytest.param(
+            scene(waiting("t"), runs=[BUSY_NODES]),
+            "SpawningPaused",
+            "too busy: CPU use: 95.0 %.",
+            "goes on by itself",
+            id="busy nodes",
         ),
         pytest.param(
             scene(waiting("t"), runs=[run()]), "Queued", "has not counted", "by itself", id="an unseen run"
@@ -320,7 +333,10 @@ def test_many_holders_are_counted(count: int, named: str) -> None:
             ENDED,
             set(TaskReason) | set(TaskPhase) - {"Pending", "Running", "BlockedByFailure", "BlockedByAbandon"},
         ),
-        (RUN, {RunReason.AT_CEILING, "CeilingZero", "Suspended", "InvalidSpec", "Draining"}),
+        (
+            RUN,
+            {RunReason.AT_CEILING, "CeilingZero", "SpawningPaused", "Suspended", "InvalidSpec", "Draining"},
+        ),
     ],
     ids=["waiting", "blocked", "ended", "held by the run"],
 )
