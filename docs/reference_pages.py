@@ -253,9 +253,10 @@ def _settings_page() -> Iterator[str]:
         for field, text, read in _settings()
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
-    yield "\nWith Helm they are the values `maxAgents`, `watchNamespaces`, `agentImage`, `log.level` and"
-    yield "`log.format` of `charts/bernstein-operator/values.yaml`; what concerns the Pod and the Lease the"
-    yield "chart sets by itself. The command line:\n"
+    yield "\nWith Helm they are the values `maxAgents`, `maxAgentsTotal`, `maxAgentsPerNamespace`,"
+    yield "`watchNamespaces`, `agentImage`, those of `load` and `log` in"
+    yield "`charts/bernstein-operator/values.yaml`; what concerns the Pod and the Lease the chart sets by"
+    yield "itself. The command line:\n"
     yield "```"
     yield "bernstein-operator run [--kubeconfig FILE] [--leader-elect true|false] [--lease-namespace NAME]"
     yield "bernstein-operator --version"

@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 log = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 8080
 DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
 DEFAULT_LEASE_NAME: Final = "bernstein-operator"
+DEFAULT_LOAD_INTERVAL: Final = 10
+_LONGEST_LOAD_INTERVAL: Final = 60
 _MAX_PORT: Final = 65_535
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _FORMATS: Final = ("json", "text")
@@ -33,6 +36,9 @@ class Settings:
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
         max_agents_total: how many agents of all runs together may be live.
         max_agents_per_namespace: how many agents of all runs of one namespace may be live.
+        load_url: base URL of a Prometheus that knows nodes' load average; acts together with the next one.
+        load_query: instant query of it: percent for each CPU, by node (label node or instance) or for all.
+        load_interval: seconds between two looks at how busy nodes are; 1 to 60.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
@@ -49,6 +55,9 @@ class Settings:
     max_agents: int | None = None
     max_agents_total: int | None = None
     max_agents_per_namespace: int | None = None
+    load_url: str = ""
+    load_query: str = ""
+    load_interval: int = DEFAULT_LOAD_INTERVAL
     http_port: int = DEFAULT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
     leader_elect: bool = True
@@ -75,6 +84,9 @@ def from_environment(
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
         max_agents_total=read("BERNSTEIN_MAX_AGENTS_TOTAL", _count, None),
         max_agents_per_namespace=read("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", _count, None),
+        load_url=read("BERNSTEIN_LOAD_URL", _url, ""),
+        load_query=read("BERNSTEIN_LOAD_QUERY", str, ""),
+        load_interval=read("BERNSTEIN_LOAD_INTERVAL_SECONDS", _interval, DEFAULT_LOAD_INTERVAL),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
@@ -127,11 +139,25 @@ def _count(text: str) -> int | None:
     return number
 
 
+def _interval(text: str) -> int:
+    seconds = int(text)
+    if not 1 <= seconds <= _LONGEST_LOAD_INTERVAL:
+        raise ValueError(f"between 1 and {_LONGEST_LOAD_INTERVAL} whole seconds are expected")
+    return seconds
+
+
 def _port(text: str) -> int:
     port = int(text)
     if not 0 <= port <= _MAX_PORT:
         raise ValueError(f"a port between 0 and {_MAX_PORT} is expected")
     return port
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("an http or https URL is expected")
+    return text
 
 
 def _level(text: str) -> str:

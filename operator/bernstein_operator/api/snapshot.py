@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bernstein_operator.api.concurrency import ConcurrencyStatus
+from bernstein_operator.api.load import NodeLoad
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.task_status import BlockedBy
@@ -225,6 +226,7 @@ class RunSnapshot:
         outcomes: of its attempts that ended within its window.
         ceiling: what this process last concluded of its ceiling, stored or not; None before that.
         evaluated: when its outcomes were last looked at in this process.
+        load: how busy the nodes are that it could use, None where nothing can be said of that yet.
         pause: set while its nodes are too busy.
         operator_room: how many further agents the operator's limits on all runs together allow now, None
             where there are none.
@@ -248,5 +250,6 @@ class RunSnapshot:
     outcomes: OutcomeWindow = OutcomeWindow()
     ceiling: ConcurrencyStatus | None = None
     evaluated: datetime | None = None
+    load: NodeLoad | None = None
     pause: Pause | None = None
     operator_room: int | None = None

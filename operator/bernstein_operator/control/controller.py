@@ -298,12 +298,13 @@ class Controller:
         if not snapshot:
             self._run_written.pop(name, None)
             self._pauses.pop(name, None)
-            self._writer.herald.run_gone(name)
+            self._writer.herald.run_gone(name, now=clock.now())
             self._queue.schedule(key, None)
             return None
         self._writer.herald.run_seen(snapshot.run)
         ledger = self._writer.ledger.books.state(snapshot.run, self._world.roster(name).tasks)
-        snapshot = replace(snapshot, ledger=ledger)
+        load = self._world.nodes.load(snapshot.run, self._world.roster(name))
+        snapshot = replace(snapshot, ledger=ledger, load=load)
         decision = decide_run(snapshot, now=clock.now())
         self._world.roster(name).conclude(decision)
         pause = self._pause_of(name) if decision.create else None

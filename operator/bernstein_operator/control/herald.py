@@ -19,6 +19,7 @@ from bernstein_operator.builders.run_notices import profile_notices, run_notices
 from bernstein_operator.builders.task_notices import task_notices
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.telemetry import metrics
+from bernstein_operator.telemetry.run_series import run_series
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +77,10 @@ class Herald:
     def run_seen(self, run: RunObject) -> None:
         """Tell what is new about a run as it is stored."""
         before = self._runs.update(run)
+        metrics.show_run(run)
         if before:
             self._tell(run, kind="BernsteinRun", notices=run_notices, told=before)
+            metrics.count_ceiling_changes(before, run)
 
     def profile_seen(self, profile: ProfileObject) -> None:
         """Tell what is new about a profile as it is stored."""
@@ -89,9 +92,10 @@ class Herald:
         """Forget a task that is no more."""
         self._tasks.forget(key)
 
-    def run_gone(self, key: Key) -> None:
-        """Forget a run that is no more."""
+    def run_gone(self, key: Key, *, now: datetime) -> None:
+        """Forget a run that is no more; its series stay for as long as those of one that has ended."""
         self._runs.forget(key)
+        run_series.ended(*key, now)
 
     def profile_gone(self, key: Key) -> None:
         """Forget a profile that is no more."""

@@ -117,12 +117,9 @@ class Waiting:
         return taken
 
     def _next(self, live: Counter[str], limits: Mapping[str, int]) -> Candidate | None:
+        full = {role for role, most in limits.items() if live[role] >= most}
         for roles in self._sorted.values():
-            heads: list[Candidate] = [
-                waiting[0]
-                for role, waiting in roles.items()
-                if role not in limits or live[role] < limits[role]
-            ]
+            heads: list[Candidate] = [waiting[0] for role, waiting in roles.items() if role not in full]
             if heads:
                 return min(heads, key=lambda one: (live[one.role], one.order))
         return None

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
-from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.concurrency import AdaptiveCeiling, ConcurrencyStatus
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run import BernsteinRunSpec
@@ -22,18 +21,6 @@ from bernstein_operator.decisions.admission import configured_ceiling
 from bernstein_operator.decisions.conditions import Wanted
 
 EVALUATE_EVERY: Final = timedelta(seconds=10)
-ERRORS: Final = frozenset(
-    {
-        ResultClass.BUSINESS,
-        ResultClass.AGENT,
-        ResultClass.DEADLINE,
-        ResultClass.CONTRACT,
-        ResultClass.TRANSIENT,
-        ResultClass.OOM,
-        ResultClass.CAPACITY,
-    }
-)
-"""Results that tell of too much at once, or of work that goes wrong; all others only make the rate lower."""
 
 
 @dataclass(frozen=True, slots=True)

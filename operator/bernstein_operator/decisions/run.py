@@ -30,6 +30,7 @@ from bernstein_operator.api.vocabulary import (
 )
 from bernstein_operator.decisions.ceiling import ceiling_conditions, ceiling_of
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
+from bernstein_operator.decisions.pausing import load_conditions, under_load
 from bernstein_operator.decisions.plan import RunDecision, earliest
 from bernstein_operator.decisions.progress import progress
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
@@ -59,7 +60,7 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         return RunDecision(status=run.status)
     if run.spec is None or run.invalid:
         return _invalid(snapshot, now=now)
-    snapshot = _reopened(_obeying(_reopened(snapshot), now=now))
+    snapshot = under_load(_reopened(_obeying(_reopened(snapshot), now=now)), now=now)
     ceiling = ceiling_of(snapshot, run.spec, closing=_closing(snapshot), now=now)
     late = has_passed(run, now=now)
     create = _missing(run.spec, run.status) if not (late or _closing(snapshot)) else ()
@@ -201,7 +202,7 @@ def _status(
     wanted += [
         *input_required(snapshot, verdict.phase),
         *warning(snapshot.run, phase=verdict.phase, warned=warned),
-        *([] if ended else ceiling_conditions(ceiling)),
+        *([] if ended else [*ceiling_conditions(ceiling), *load_conditions(snapshot, now=now)]),
     ]
     changes = {
         "observed_generation": meta.generation,

@@ -1,8 +1,8 @@
 """Everything that /metrics shows, each with its one place where it is recorded.
 
 Names of queue, client and election metrics are the Kubernetes-wide ones, so that stock dashboards work.
-Nothing is labelled by the name of a run, a task or a Pod, and counters follow stored transitions, never
-attempts at writing them.
+Nothing is labelled by the name of a task or a Pod; what is labelled by a run's goes with it (``run_series``).
+Counters follow stored transitions, never attempts at writing them.
 """
 
 import time
@@ -10,6 +10,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from math import nan
 from typing import Final
 
 from prometheus_client import (
@@ -22,8 +23,11 @@ from prometheus_client import (
 )
 
 from bernstein_agent.contract import ResultClass
-from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.concurrency import ConcurrencyStatus
+from bernstein_operator.api.load import LoadSource, Measure
+from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
+from bernstein_operator.telemetry.run_series import run_series
 
 REGISTRY: Final = CollectorRegistry()
 MAX_ROLES: Final = 50
@@ -33,6 +37,18 @@ BUILD_INFO: Final = Gauge(
     "bernstein_build_info", "Always 1; the labels say what runs.", ["version", "python"], registry=REGISTRY
 )
 AGENTS_LIVE: Final = Gauge("bernstein_agents_live", "Slots held by agents.", registry=REGISTRY)
+PARALLELISM: Final = Gauge(
+    "bernstein_parallelism_level",
+    "How many agents of a run may be live now; 0 while spawning is paused.",
+    ["namespace", "run"],
+    registry=REGISTRY,
+)
+CEILING_CHANGES: Final = Counter(
+    "bernstein_ceiling_changes",
+    "Changes of a run's ceiling: up or down, by error_rate, nodes or configured.",
+    ["direction", "reason"],
+    registry=REGISTRY,
+)
 TASKS: Final = Gauge("bernstein_agenttasks", "AgentTasks in each phase.", ["phase"], registry=REGISTRY)
 TASKS_FINISHED: Final = Counter(
     "bernstein_tasks_finished",
@@ -68,6 +84,21 @@ REMAINING_AT_FINISH: Final = Histogram(
     "How much of its budget an agent had left when it was given its final turn, in percent.",
     ["role"],
     buckets=(0, 5, 10, 15, 20, 30, 40, 50, 75, 100),
+    registry=REGISTRY,
+)
+NODE_PERCENT: Final = Gauge(
+    "bernstein_node_percent",
+    "Mean load of the untainted nodes that have a fresh sample, by source; NaN: not known.",
+    ["source"],
+    registry=REGISTRY,
+)
+NODES_MEASURED: Final = Gauge(
+    "bernstein_nodes_measured", "How many nodes that mean is of.", ["source"], registry=REGISTRY
+)
+NODE_SAMPLE_AGE: Final = Gauge(
+    "bernstein_node_sample_age_seconds",
+    "Age of the newest of their samples when it was read; NaN: there is none.",
+    ["source"],
     registry=REGISTRY,
 )
 RECONCILES: Final = Counter(
@@ -151,6 +182,30 @@ def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapte
         ABANDONMENTS.labels(given_up.reason if given_up else "other", _bounded(role), adapter).inc()
 
 
+def show_run(run: RunObject) -> None:
+    """Show what a run's stored status says of its ceiling, for as long as the run is of interest."""
+    namespace, name, status = run.meta.namespace, run.meta.name, run.status
+    if status.concurrency:
+        run_series.set(PARALLELISM, namespace, name, status.concurrency.effective)
+    run_series.ended(namespace, name, status.completion_time)
+
+
+def count_ceiling_changes(before: RunObject, after: RunObject) -> None:
+    """Count how a run's ceiling changed between two stored states, once for each cause."""
+    old = before.status.concurrency or ConcurrencyStatus()
+    new = after.status.concurrency or old
+    moves = (
+        ("down", "error_rate", new.last_lowered_time and new.last_lowered_time != old.last_lowered_time),
+        ("up", "error_rate", new.last_raised_time and new.last_raised_time != old.last_raised_time),
+        ("down", "nodes", new.paused_since and not old.paused_since),
+        ("up", "nodes", old.paused_since and not new.paused_since),
+        ("down", "configured", before.status.concurrency and new.configured < old.configured),
+        ("up", "configured", before.status.concurrency and new.configured > old.configured),
+    )
+    for direction, reason, happened in moves:
+        CEILING_CHANGES.labels(direction, reason).inc(bool(happened))
+
+
 def _missed(task: TaskObject) -> datetime | None:
     return task.status.deadline.missed_time if task.status.deadline else None
 
@@ -160,6 +215,16 @@ def set_tasks(phases: Iterable[TaskPhase]) -> None:
     counts = Tally(phases)
     for phase in TaskPhase:
         TASKS.labels(phase).set(counts[phase])
+
+
+def set_node_load(source: LoadSource, known: Measure | None) -> None:
+    """Set what a source said last of all nodes; what isn't known is never 0 %."""
+    percent = known.percent if known else None
+    newest = known.newest if known else None
+    NODE_PERCENT.labels(source).set(nan if percent is None else float(percent))
+    NODES_MEASURED.labels(source).set(known.counted if known else 0)
+    age = (known.at - newest).total_seconds() if known and newest else nan
+    NODE_SAMPLE_AGE.labels(source).set(age)
 
 
 def _bounded(role: str) -> str:

@@ -6,13 +6,15 @@ statuses, so the lists bring it back after a restart; an attempt of a deleted ta
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sortedcontainers import SortedList
 
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.snapshot import OutcomeWindow
-from bernstein_operator.decisions.ceiling import ERRORS
+from bernstein_operator.decisions.retry import RULES
+
+_ERRORS: Final = frozenset(one for one, rule in RULES.items() if rule.error)
 
 
 class _Ended(NamedTuple):
@@ -41,8 +43,8 @@ class Outcomes:
             if not at or not attempt.result_class or key in self._known or (self._since and at < self._since):
                 continue
             self._known.add(key)
-            self._ended.add(_Ended(at, *key, error=attempt.result_class in ERRORS))
-            self._errors += attempt.result_class in ERRORS
+            self._ended.add(_Ended(at, *key, error=attempt.result_class in _ERRORS))
+            self._errors += attempt.result_class in _ERRORS
 
     def window(self, span: timedelta, *, tasks: Iterable[TaskObject], now: datetime) -> OutcomeWindow:
         """Return what ended within ``span``, its first moment included, and forget what is older.

@@ -1,12 +1,13 @@
 """The operator's limits on all runs together, and whose turn it is where they are reached.
 
 A freed slot wakes the run whose agent ended, and without turns that run would take it again and again while
-others wait. So runs that want slots stand in a line, free slots are dealt one by one along it, and whoever
-was given some goes to its end. A run that turns out to want nothing leaves the line when it is asked.
+others wait. So runs that want slots stand in a line, whose turn was the longest ago first, and free slots are
+dealt one by one along it. A run that turns out to want nothing leaves the line when it is asked.
 """
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 from math import inf
 from typing import Final
 
@@ -45,6 +46,8 @@ class Turns:
         self._limits = limits
         self._live: Counter[str] = Counter()
         self._wanted: dict[Key, int] = {}
+        self._turns: dict[Key, int] = {}
+        self._number = count(1)
 
     def room(self, namespace: str) -> int | None:
         """Return how many further agents may start in a namespace, None where nothing limits them."""
@@ -67,20 +70,26 @@ class Turns:
         self._wanted[run] = wanted
         return self._dealt()[run]
 
-    def given(self, run: Key, count: int, *, still_wanted: int) -> None:
+    def given(self, run: Key, slots: int, *, still_wanted: int) -> None:
         """Take note that a run was given so many slots, and how many more it could use at once."""
         if not self._limits.shared:
             return
-        if count or not still_wanted:
-            self._wanted.pop(run, None)
-        if still_wanted:
-            self._wanted[run] = still_wanted
+        self._wanted[run] = still_wanted
+        if slots:
+            self._turns[run] = next(self._number)
+        if not still_wanted:
+            del self._wanted[run]
         self._call(besides=run)
 
     def leave(self, run: Key) -> None:
-        """Take a run out of the line."""
+        """Take a run out of the line; it keeps its place among those that were given slots."""
         if self._wanted.pop(run, None):
             self._call()
+
+    def forget(self, run: Key) -> None:
+        """Forget a run that is gone."""
+        self._turns.pop(run, None)
+        self.leave(run)
 
     def _call(self, *, besides: Key | None = None) -> None:
         """Mark the runs that have free slots to take."""
@@ -93,7 +102,7 @@ class Turns:
         dealt: Counter[Key] = Counter()
         in_all = self._room_in_all()
         rooms = {namespace: self._room_in(namespace) for namespace, _ in self._wanted}
-        line = list(self._wanted.items())
+        line = sorted(self._wanted.items(), key=lambda entry: self._turns.get(entry[0], 0))
         while line and in_all:
             further = []
             for run, wanted in line:

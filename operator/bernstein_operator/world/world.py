@@ -21,6 +21,7 @@ from bernstein_operator.decisions.closing import closed
 from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
+from bernstein_operator.world.nodes import Nodes
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
 from bernstein_operator.world.roster import (
@@ -47,6 +48,7 @@ class World:
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
         self.profiles = Profiles(marks, task_of=self._task_of)
+        self.nodes = Nodes(self.profiles.objects)
         self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
         self._graves = Graves()
@@ -225,7 +227,7 @@ class World:
         if not known or known.meta.uid != meta.uid:
             return
         del self._runs[meta.key]
-        self.turns.leave(meta.key)
+        self.turns.forget(meta.key)
         roster = self._roster_at(roster_key(meta.key))
         roster.gone_since = self._clock()
         self._marks.run(meta.key)
@@ -288,7 +290,7 @@ class World:
     # --- slots ----------------------------------------------------------------------------------------
 
     def startable(self, run: Key) -> int:
-        """Return how many tasks of a run wait for nothing but a slot that their role's ceiling lets them have."""
+        """Return how many tasks of a run wait for a slot and aren't held back by their role's ceiling."""
         return self.roster(run).startable(role_limits(self._runs.get(run)))
 
     def grant(self, run: Key, *, free: int) -> None:

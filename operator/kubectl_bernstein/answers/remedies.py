@@ -109,7 +109,7 @@ RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
         RunReason.CEILING_ZERO: "Raise concurrency.maxAgents of the run, or the operator's own limit.",
         RunReason.AT_OPERATOR_CEILING: "It starts by itself when its run's turn has come.",
         RunReason.SPAWNING_PAUSED: (
-            "It starts by itself once the nodes are less busy. The threshold is concurrency.pause of the run."
+            "It goes on by itself once the nodes are less busy. See what keeps them so: kubectl top nodes"
         ),
         RunReason.BUDGET_EXHAUSTED: _BIGGER,
         RunReason.SUSPENDED: "kubectl bernstein resume {run}",

@@ -46,8 +46,9 @@ def slot_point(scene: Scene, task: TaskObject) -> Point:
     slots = run.status.concurrency if run else None
     if not run or not slots:
         return _queued(scene, task, "The operator has not counted the run's slots yet.")
-    if slots.effective == 0 and slots.configured:
-        return _of_run(scene, task, RunReason.SPAWNING_PAUSED, slots.message or "Its nodes are too busy.")
+    if slots.paused_since:
+        text = f"The nodes that the run could use are too busy: {slots.message or ''}"
+        return _of_run(scene, task, RunReason.SPAWNING_PAUSED, text)
     if slots.effective == 0:
         text = "The run's ceiling is 0: nothing starts."
         return _of_run(scene, task, RunReason.CEILING_ZERO, text)

@@ -70,6 +70,37 @@ def test_who_was_refused_less_often_is_tried_first() -> None:
     assert order(candidate("old", age="0", turn=1), candidate("new", age="9")) == ["new", "old"]
 
 
+@pytest.mark.parametrize(
+    ("limits", "live", "started"),
+    [
+        pytest.param({}, {}, ["be0", "qa0", "be1", "qa1"], id="no role has a ceiling"),
+        pytest.param({"be": 1}, {}, ["be0", "qa0", "qa1"], id="a role up to its ceiling"),
+        pytest.param({"be": 2}, {"be": 2}, ["qa0", "qa1"], id="a role that is full"),
+        pytest.param({"be": 2}, {"be": 1}, ["qa0", "be0", "qa1"], id="one short of full"),
+        pytest.param({"be": 0}, {}, ["qa0", "qa1"], id="a role that may not start"),
+        pytest.param({"be": 0, "qa": 0}, {}, [], id="no role may"),
+        pytest.param({"docs": 0}, {}, ["be0", "qa0", "be1", "qa1"], id="a role that nobody has"),
+    ],
+)
+def test_full_roles_are_passed_over(limits: dict[str, int], live: dict[str, int], started: list[str]) -> None:
+    waiting = Waiting()
+    for role in ("be", "qa"):
+        for number in range(2):
+            waiting.put(candidate(f"{role}{number}", role=role, age=f"{number}{role}"))
+    assert waiting.startable(live_by_role=live, limits=limits) == len(started)
+    taken = waiting.take(free=9, live_by_role=live, limits=limits)
+    assert [one.uid for one in taken] == started
+    assert len(waiting) == 4 - len(started)
+
+
+def test_a_full_role_of_higher_priority_lets_a_lower_one_pass() -> None:
+    waiting = Waiting()
+    waiting.put(candidate("first", role="be", priority=1))
+    waiting.put(candidate("second", role="qa", priority=9))
+    assert [one.uid for one in waiting.take(free=1, live_by_role={}, limits={"be": 0})] == ["second"]
+    assert list(waiting.of_role("be")) == ["first"]
+
+
 def test_no_more_are_taken_than_are_free_and_the_rest_still_waits() -> None:
     waiting = Waiting()
     for uid in "abc":

@@ -18,7 +18,10 @@ ENDED_RUN = run(status=stands("Failed"))
 FULL = run(status=stands("Running", concurrency={**SLOTS, "effective": 2}))
 NONE = run(status=stands("Running", concurrency={**SLOTS, "configured": 0, "effective": 0}))
 BUSY_NODES = run(
-    status=stands("Running", concurrency={**SLOTS, "effective": 0, "message": "The mean is 95 %."})
+    status=stands(
+        "Running",
+        concurrency={**SLOTS, "effective": 0, "pausedSince": stamp(1), "message": "CPU use: 95.0 %."},
+    )
 )
 ITS_TURN = run(
     status=stands(
@@ -110,13 +113,6 @@ def refused(reason: str) -> dict[str, Any]:
             id="a stopped run",
         ),
         pytest.param(
-            scene(waiting("t"), runs=[BUSY_NODES]),
-            "SpawningPaused",
-            "mean is 95 %",
-            "less busy",
-            id="busy nodes",
-        ),
-        pytest.param(
             scene(waiting("t"), runs=[ITS_TURN]),
             "AtOperatorCeiling",
             "take turns",
@@ -188,6 +184,13 @@ def refused(reason: str) -> dict[str, Any]:
         ),
         pytest.param(
             scene(waiting("t"), runs=[NONE]), "CeilingZero", "ceiling is 0", "maxAgents", id="a ceiling of 0"
+        ),
+        pytest.param(
+            scene(waiting("t"), runs=[BUSY_NODES]),
+            "SpawningPaused",
+            "too busy: CPU use: 95.0 %.",
+            "goes on by itself",
+            id="busy nodes",
         ),
         pytest.param(
             scene(waiting("t"), runs=[run()]), "Queued", "has not counted", "by itself", id="an unseen run"

@@ -1,14 +1,17 @@
 """Counters follow stored transitions, and no label grows without bound."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.telemetry import metrics
-from tests.unit.objects import at, attempt, status, task
+from bernstein_operator.telemetry.run_series import run_series
+from tests.unit.objects import at, attempt, run, stamp, status, task
 
 
 def shown(name: str) -> dict[tuple[tuple[str, str], ...], float]:
@@ -163,3 +166,69 @@ def test_a_request_is_counted_by_its_answer_or_by_having_none() -> None:
         raise TimeoutError
     now = value("rest_client_requests_total", answered), value("rest_client_requests_total", lost)
     assert now == (had[0] + 1, had[1] + 1)
+
+
+def ceiling(**facts: Any) -> RunObject:
+    return run(status={"concurrency": facts} if facts else {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counted"),
+    [
+        pytest.param(ceiling(), ceiling(configured=6, effective=6), [], id="its first"),
+        pytest.param(
+            ceiling(configured=6),
+            ceiling(configured=6, reduction=1, lastLoweredTime=stamp(1)),
+            [("down", "error_rate")],
+            id="failures",
+        ),
+        pytest.param(
+            ceiling(configured=6, reduction=1, lastLoweredTime=stamp(1)),
+            ceiling(configured=6, lastLoweredTime=stamp(1), lastRaisedTime=stamp(9)),
+            [("up", "error_rate")],
+            id="no failures any more",
+        ),
+        pytest.param(
+            ceiling(configured=6),
+            ceiling(configured=6, pausedSince=stamp(1)),
+            [("down", "nodes")],
+            id="busy nodes",
+        ),
+        pytest.param(
+            ceiling(configured=6, pausedSince=stamp(1)),
+            ceiling(configured=6, resumedTime=stamp(9)),
+            [("up", "nodes")],
+            id="less busy nodes",
+        ),
+        pytest.param(
+            ceiling(configured=6),
+            ceiling(configured=2, reduction=1, lastLoweredTime=stamp(1)),
+            [("down", "error_rate"), ("down", "configured")],
+            id="two causes at once",
+        ),
+        pytest.param(ceiling(configured=2), ceiling(configured=3), [("up", "configured")], id="a higher one"),
+        pytest.param(ceiling(configured=2), ceiling(configured=2, live=2), [], id="only its agents changed"),
+    ],
+)
+def test_each_change_of_a_ceiling_is_counted_by_its_cause(
+    before: RunObject, after: RunObject, counted: list[tuple[str, str]]
+) -> None:
+    name = "bernstein_ceiling_changes_total"
+    had = shown(name)
+    metrics.count_ceiling_changes(before, after)
+    more = {labels: total - had.get(labels, 0) for labels, total in shown(name).items()}
+    told = {
+        (dict(labels)["direction"], dict(labels)["reason"]): value for labels, value in more.items() if value
+    }
+    assert told == dict.fromkeys(counted, 1)
+
+
+def test_a_runs_ceiling_is_shown_until_some_time_after_its_end() -> None:
+    labels = {"namespace": "ns", "run": "r"}
+    metrics.show_run(ceiling(configured=6, effective=4))
+    assert value("bernstein_parallelism_level", labels) == 4
+    status = {"concurrency": {"effective": 0}, "completionTime": stamp(0)}
+    metrics.show_run(run(status=status))
+    assert shown("bernstein_parallelism_level")[tuple(labels.items())] == 0
+    run_series.sweep(at(600))
+    assert tuple(labels.items()) not in shown("bernstein_parallelism_level")
