@@ -17,6 +17,7 @@ from bernstein_operator import __version__
 from bernstein_operator.api.names import COMPONENT_AGENT, LABEL_COMPONENT, MANAGED_BY
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.control import clock
+from bernstein_operator.control.configs import ConfigReader
 from bernstein_operator.control.controller import Controller, Marks
 from bernstein_operator.control.herald import Herald
 from bernstein_operator.control.holds import Holds
@@ -26,6 +27,7 @@ from bernstein_operator.control.signals import Signals
 from bernstein_operator.control.sync import Sync
 from bernstein_operator.control.watcher import PodWatcher
 from bernstein_operator.control.writer import Writer
+from bernstein_operator.decisions.amounts import limit
 from bernstein_operator.handlers.ear import listen
 from bernstein_operator.handlers.http import HttpServer
 from bernstein_operator.handlers.shell import attach
@@ -66,7 +68,7 @@ class Operator:
         holds = Holds(clock.monotonic)
         self._marks = Marks(self._queue, holds, asleep=True)
         limits = Limits(settings.max_agents, settings.max_agents_per_namespace, settings.max_agents_total)
-        self.world = World(self._marks, clock=clock.now, limits=limits)
+        self.world = World(self._marks, clock=clock.now, limits=limits, budget=settings.budget)
         tenure = Tenure(clock.monotonic)
         self._api = KubeApi(
             connection,
@@ -175,7 +177,8 @@ class Operator:
         await self._office.elected.wait()
         if lists_are_older:
             await self._sync.refresh(*(one.relist for one in self._informers))
-        self._background.append(self._spawn(self._ledger.watch(self._look_for_rows)))
+        configs = ConfigReader(self._api, self.world, clock.monotonic)
+        self._background += [self._spawn(self._ledger.watch(self._look_for_rows)), self._spawn(configs.run())]
         self._background.append(self._spawn(self._signals.run()))
         await self._ledger.ready()
         profiles = self.world.profiles.objects.values()
@@ -302,11 +305,15 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument(
         "--lease-namespace", help="namespace of the Lease (default: the Pod's own, else default)"
     )
+    run.add_argument(
+        "--max-cost-usd", type=limit, metavar="N", help="what any run may cost; 0 or less: unlimited"
+    )
     options = parser.parse_args(arguments)
     settings = from_environment(
         kubeconfig=options.kubeconfig,
         leader_elect=options.leader_elect,
         lease_namespace=options.lease_namespace,
+        max_cost_usd=options.max_cost_usd,
     )
     logs.configure(level=settings.log_level, as_json=settings.log_json)
     return asyncio.run(operate(settings))

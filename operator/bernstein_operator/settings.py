@@ -12,9 +12,14 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
+from bernstein_operator.api.money import Money
+from bernstein_operator.api.spending import DEFAULT_ESTIMATE, OperatorBudget
+from bernstein_operator.decisions.amounts import limit
+
 log = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 8080
+DEFAULT_REPORT_PORT: Final = 8081
 DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
 DEFAULT_LEASE_NAME: Final = "bernstein-operator"
 DEFAULT_LOAD_INTERVAL: Final = 10
@@ -34,12 +39,19 @@ class Settings:
         kubeconfig: path of a kubeconfig; without it the Pod's own service account is used.
         namespaces: the namespaces to watch, separated by commas; without it all.
         max_agents: the highest ceiling of any run; a run's concurrency.maxAgents can only be lower.
+        max_cost_usd: what any run may cost, before all other sources; 0 or less is unlimited.
+        max_run_cost_usd: the most that any run may cost, whatever else is said; above 0.
+        default_budget_usd: what a run may cost of which nobody else says anything; above 0.
+        estimate_per_attempt_usd: what an attempt is taken to cost before any of its scope has ended; above 0.
+        require_budget: whether a run without a budget starts nothing: true or false.
         max_agents_total: how many agents of all runs together may be live.
         max_agents_per_namespace: how many agents of all runs of one namespace may be live.
         load_url: base URL of a Prometheus that knows nodes' load average; acts together with the next one.
         load_query: instant query of it: percent for each CPU, by node (label node or instance) or for all.
         load_interval: seconds between two looks at how busy nodes are; 1 to 60.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
+        report_url: where agents' Pods reach report_port of the leader; without it agents report nothing.
+        report_port: port that agents report their spend to; 0 takes any free one.
         agent_image: image that the runner is copied from; also the agent's where its profile names none.
         leader_elect: whether to lead by a Lease; false only for a process that none ever runs beside.
         lease_namespace: namespace of the Lease; without it the Pod's own (POD_NAMESPACE), else default.
@@ -53,12 +65,19 @@ class Settings:
     kubeconfig: str | None = None
     namespaces: tuple[str, ...] = ("",)
     max_agents: int | None = None
+    max_cost_usd: Money | None = None
+    max_run_cost_usd: Money | None = None
+    default_budget_usd: Money | None = None
+    estimate_per_attempt_usd: Money = DEFAULT_ESTIMATE
+    require_budget: bool = False
     max_agents_total: int | None = None
     max_agents_per_namespace: int | None = None
     load_url: str = ""
     load_query: str = ""
     load_interval: int = DEFAULT_LOAD_INTERVAL
     http_port: int = DEFAULT_PORT
+    report_url: str = ""
+    report_port: int = DEFAULT_REPORT_PORT
     agent_image: str = DEFAULT_AGENT_IMAGE
     leader_elect: bool = True
     lease_namespace: str = ""
@@ -68,6 +87,17 @@ class Settings:
     log_level: str = "INFO"
     log_json: bool = True
 
+    @property
+    def budget(self) -> OperatorBudget:
+        """What all of this says of a run's budget."""
+        return OperatorBudget(
+            max_cost=self.max_cost_usd,
+            max_run_cost=self.max_run_cost_usd,
+            default=self.default_budget_usd,
+            estimate=self.estimate_per_attempt_usd,
+            required=self.require_budget,
+        )
+
 
 def from_environment(
     environment: Mapping[str, str] = os.environ,
@@ -75,6 +105,7 @@ def from_environment(
     kubeconfig: str | None = None,
     leader_elect: bool | None = None,
     lease_namespace: str | None = None,
+    max_cost_usd: Money | None = None,
 ) -> Settings:
     """Read the settings; the keywords are the flags of these names, None where one wasn't given."""
     read = _Reader(environment)
@@ -82,12 +113,19 @@ def from_environment(
         kubeconfig=kubeconfig or environment.get("KUBECONFIG") or None,
         namespaces=read("BERNSTEIN_WATCH_NAMESPACES", _names, ("",)),
         max_agents=read("BERNSTEIN_MAX_AGENTS", _count, None),
+        max_cost_usd=read("BERNSTEIN_MAX_COST_USD", limit, None) if max_cost_usd is None else max_cost_usd,
+        max_run_cost_usd=read("BERNSTEIN_MAX_RUN_COST_USD", _amount, None),
+        default_budget_usd=read("BERNSTEIN_DEFAULT_BUDGET_USD", _amount, None),
+        estimate_per_attempt_usd=read("BERNSTEIN_ESTIMATE_PER_ATTEMPT_USD", _amount, DEFAULT_ESTIMATE),
+        require_budget=read("BERNSTEIN_REQUIRE_BUDGET", switch, default=False),
         max_agents_total=read("BERNSTEIN_MAX_AGENTS_TOTAL", _count, None),
         max_agents_per_namespace=read("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", _count, None),
         load_url=read("BERNSTEIN_LOAD_URL", _url, ""),
         load_query=read("BERNSTEIN_LOAD_QUERY", str, ""),
         load_interval=read("BERNSTEIN_LOAD_INTERVAL_SECONDS", _interval, DEFAULT_LOAD_INTERVAL),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
+        report_url=read("BERNSTEIN_REPORT_URL", _url, ""),
+        report_port=read("BERNSTEIN_REPORT_PORT", _port, DEFAULT_REPORT_PORT),
         agent_image=environment.get("BERNSTEIN_AGENT_IMAGE") or DEFAULT_AGENT_IMAGE,
         leader_elect=read("BERNSTEIN_LEADER_ELECT", switch, default=True)
         if leader_elect is None
@@ -146,6 +184,13 @@ def _interval(text: str) -> int:
     return seconds
 
 
+def _amount(text: str) -> Money:
+    amount = limit(text)
+    if not amount.micros:
+        raise ValueError("an amount above 0 is expected")
+    return amount
+
+
 def _port(text: str) -> int:
     port = int(text)
     if not 0 <= port <= _MAX_PORT:
@@ -155,9 +200,9 @@ def _port(text: str) -> int:
 
 def _url(text: str) -> str:
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("an http or https URL is expected")
-    return text
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("a URL like http://host:port is expected")
+    return text.rstrip("/")
 
 
 def _level(text: str) -> str:

@@ -19,6 +19,7 @@ from kubectl_bernstein.naming import find_run, find_target, find_task, pod_of
 from kubectl_bernstein.orders import Order
 from kubectl_bernstein.scene import Scene
 from kubectl_bernstein.session import Session, common, connected
+from kubectl_bernstein.views.budget import budget_view
 from kubectl_bernstein.views.order import order_view
 from kubectl_bernstein.views.queue import queue_view
 from kubectl_bernstein.views.status import runs_view
@@ -99,6 +100,20 @@ def tree(run: str) -> None:
     session = Session.current()
     scene = session.cluster().scene()
     session.show(tree_view(scene, find_run(scene, run)))
+
+
+@cli.command()
+@click.argument("run")
+@common
+def budget(run: str) -> None:
+    """Show what RUN may cost, has cost and may yet.
+
+    And which of its tasks that went to, the dearest first.
+    """
+    session = Session.current()
+    scene = session.cluster().scene()
+    found = find_run(scene, run)
+    session.show(budget_view(found, scene.tasks_of(found.meta.key), now=clock.now()))
 
 
 @cli.command()

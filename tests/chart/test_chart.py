@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bernstein_operator.api.money import Money
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.settings import from_environment
 from tests.chart.conftest import CHART, Manifest, Render, helm
@@ -287,6 +288,26 @@ def test_the_operators_own_ceiling(render: Render, settings: list[str], limit: i
 
 
 @pytest.mark.parametrize(
+    ("value", "field", "micros"),
+    [
+        pytest.param("maxCostUsd=12.5", "max_cost_usd", 12_500_000, id="before all others"),
+        pytest.param("maxCostUsd=0", "max_cost_usd", 0, id="unlimited, before all others"),
+        pytest.param("maxCostUsd=1000000", "max_cost_usd", 10**12, id="a million"),
+        pytest.param("maxRunCostUsd=50", "max_run_cost_usd", 50_000_000, id="the most for any run"),
+        pytest.param("defaultBudgetUsd=5", "default_budget_usd", 5_000_000, id="for runs that say nothing"),
+        pytest.param("estimatePerAttemptUsd=0.2", "estimate_per_attempt_usd", 200_000, id="an estimate"),
+    ],
+)
+def test_what_runs_may_cost(render: Render, value: str, field: str, micros: int) -> None:
+    assert getattr(from_environment(environment(render(value))), field) == Money(micros)
+
+
+def test_a_budget_may_be_required(render: Render) -> None:
+    assert from_environment(environment(render("requireBudget=true"))).require_budget
+    assert not from_environment(environment(render())).require_budget
+
+
+@pytest.mark.parametrize(
     ("settings", "in_all", "in_a_namespace"),
     [
         pytest.param([], None, None, id="unset sets no limit"),
@@ -345,6 +366,7 @@ def test_the_profile_is_a_hook_only_until_its_kind_is_known() -> None:
         pytest.param("maxAgentsPerNamespace=all", "maxAgentsPerNamespace", id="a word for that number"),
         pytest.param("maxAgents=many", "maxAgents", id="a word for a number"),
         pytest.param("load.url=prometheus:9090", "load", id="a load source that is no URL"),
+        pytest.param("maxCostUsd=lots", "maxCostUsd", id="a word for an amount"),
         pytest.param("image.digest=latest", "digest", id="a tag for a digest"),
         pytest.param("replicas=-1", "replicas", id="a negative number of replicas"),
         pytest.param("podDisruptionBudget.minAvailable=half", "minAvailable", id="a word for a share"),

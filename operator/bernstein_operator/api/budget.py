@@ -87,6 +87,8 @@ class BudgetStatus(Model):
     """The part of it that deleted tasks have spent."""
     estimated_usd: Money = Money()
     """The part of it that nobody reported, and that was estimated."""
+    in_flight_usd: Money = Money()
+    """The part of it that live attempts have reported and that their tasks' statuses don't tell yet."""
     reserved_usd: Money = Money()
     """What live attempts may yet cost beyond what they have reported."""
     remaining_usd: Money | None = None
@@ -97,6 +99,8 @@ class BudgetStatus(Model):
     """Tokens that its attempts have used; it never falls."""
     carried_tokens: Tokens = 0
     """The part of it that deleted tasks have used."""
+    in_flight_tokens: Tokens = 0
+    """The part of it that live attempts have reported and that their tasks' statuses don't tell yet."""
     percent: Counter = 0
     """How much of the nearer cap is used up, rounded down; 0 where there is none."""
     limiting: BudgetUnit | None = None

@@ -16,6 +16,8 @@ VERSION: Final = "v1alpha1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 CONTROLLER: Final = f"{GROUP}/operator"
 MANAGED_BY: Final = "bernstein-operator"
+REPORT_AUDIENCE: Final = "bernstein-operator"
+"""Whom the agents' tokens are meant for; the API server takes none of that audience."""
 
 LABEL_RUN: Final = f"{GROUP}/run"
 """On agent Pods, envelope ConfigMaps and inline tasks: the run's name."""

@@ -3,13 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
+from bernstein_agent.contract import Result
 from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.load import NodeLoad
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
-from bernstein_operator.api.task_status import BlockedBy
+from bernstein_operator.api.run_config import RunConfig
+from bernstein_operator.api.spending import NO_SPEND, Allotment, Need, OperatorBudget, Spend
+from bernstein_operator.api.task_status import BlockedBy, Usage
 from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
+
+_SILENT: Final = RunConfig()
+_NO_SETTINGS: Final = OperatorBudget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,25 @@ class Sighting:
     def live(self) -> bool:
         """Whether it holds a slot: Pending, Running and Terminating Pods do."""
         return not (self.gone or self.pod.terminal)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an open attempt has reported of itself while it works.
+
+    Attributes:
+        usage: the highest that it reported of each number.
+        written: since when what is stored of its usage stands, or since when this process hears of it.
+        cost_unknown: whether it says that its program tells no costs and no price is known.
+        continues: the session that it announced to go on with, None where it announced none.
+        result: how it says to have ended, whole.
+    """
+
+    usage: Usage
+    written: datetime
+    cost_unknown: bool = False
+    continues: str | None = None
+    result: Result | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +110,10 @@ class TaskSnapshot:
         row_missing: whether it has no row in the abandonment ledger, as nearly all tasks haven't.
         row_tried: whether such a row was written, or could not be, in this process.
         inherited: whether its open attempt, whose Pod was never seen, is another process's.
+        reading: what its open attempt has reported to this process, None where it hasn't.
+        share: what it was given of its run's budget together with its slot, None where it has none.
+        short: what it waits for where its run's budget is not enough for it, None where it is.
+        operator_budget: what the operator's own settings say of any run's budget.
         role_limit: how many agents of its role its run allows, where so many are live; else None.
     """
 
@@ -101,6 +131,10 @@ class TaskSnapshot:
     row_missing: bool = False
     row_tried: bool = False
     inherited: bool = False
+    reading: Reading | None = None
+    share: Allotment | None = None
+    short: AdmittedReason | None = None
+    operator_budget: OperatorBudget = _NO_SETTINGS
     role_limit: int | None = None
 
 
@@ -228,6 +262,11 @@ class RunSnapshot:
         evaluated: when its outcomes were last looked at in this process.
         load: how busy the nodes are that it could use, None where nothing can be said of that yet.
         pause: set while its nodes are too busy.
+        config: what its ConfigMap says of its limits; None where it has one that hasn't been read yet.
+        operator_budget: what the operator's own settings say of any run's budget.
+        spend: what its attempts have spent, and what live ones may yet.
+        needs: what its waiting tasks would take of its budget, each need once.
+        all_wait: whether, with nothing live, all that could move waits for a slot, or behind such a task.
         operator_room: how many further agents the operator's limits on all runs together allow now, None
             where there are none.
     """
@@ -253,3 +292,8 @@ class RunSnapshot:
     load: NodeLoad | None = None
     pause: Pause | None = None
     operator_room: int | None = None
+    config: RunConfig | None = _SILENT
+    operator_budget: OperatorBudget = _NO_SETTINGS
+    spend: Spend = NO_SPEND
+    needs: frozenset[Need] = frozenset()
+    all_wait: bool = False

@@ -104,6 +104,8 @@ class Attempt(Model):
     """How long the provider asked to be left alone."""
     reservation_usd: Money | None = None
     """What it was taken to cost when it was admitted; counts against the run's budget until its end."""
+    reservation_tokens: Tokens | None = None
+    """How many tokens it was taken to use when it was admitted, where its run has a limit of them."""
     cap_usd: Money | None = None
     """What its agent may spend at most; absent where that is unbounded."""
     cap_tokens: Tokens | None = None

@@ -1,9 +1,10 @@
 """The Pod of one attempt.
 
-Model-written code runs in it, so it gets the least that can work: no token, no privilege, a read-only root
-file system, an own user, requests and limits, and an end even if the operator never comes back. The shape
-satisfies Pod Security "restricted". What the agent is told arrives as a file, not in arguments or in literal
-environment values, which Kubernetes would expand and every reader of the Pod could see.
+Model-written code runs in it, so it gets the least that can work: no token that the API server takes, no
+privilege, a read-only root file system, an own user, requests and limits, and an end even if the operator
+never comes back. The shape satisfies Pod Security "restricted". What the agent is told arrives as a file, not
+in arguments or in literal environment values, which Kubernetes would expand and every reader of the Pod could
+see.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from bernstein_operator.api.names import (
     COMPONENT_AGENT,
     LABEL_ATTEMPT,
     LABEL_ROLE,
+    REPORT_AUDIENCE,
     labels,
 )
 from bernstein_operator.api.objects import TaskObject
@@ -39,6 +41,10 @@ ENVELOPE_FILE: Final = "envelope.json"
 WORKSPACE: Final = "/workspace"
 HOME: Final = f"{WORKSPACE}/home"
 USER: Final = 10001
+TOKEN_DIRECTORY: Final = "/bernstein/token"  # noqa: S105 - where it is, not what it is
+TOKEN_FILE: Final = "token"  # noqa: S105
+TOKEN_SECONDS: Final = 3600
+"""How long a token is good for; the kubelet renews it long before."""
 INLINE_ENVELOPE_LIMIT: Final = 32 * 1024
 """Up to so many bytes the envelope travels in an annotation; above, in a ConfigMap of its own."""
 
@@ -76,6 +82,7 @@ class PodPlan:
         profile: what the agent is.
         envelope: the JSON that the runner reads.
         agent_image: the operator's own image of the runner, also the agent's where the profile names none.
+        reports: whether the agent reports to the operator, for which it needs a token.
     """
 
     task: TaskObject
@@ -85,6 +92,7 @@ class PodPlan:
     profile: AgentProfileSpec
     envelope: str
     agent_image: str
+    reports: bool = False
 
     @property
     def needs_config_map(self) -> bool:
@@ -179,6 +187,7 @@ def _agent(plan: PodPlan) -> dict[str, Any]:
             {"name": "envelope", "mountPath": ENVELOPE_DIRECTORY, "readOnly": True},
             {"name": "workspace", "mountPath": WORKSPACE},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+            *([{"name": "token", "mountPath": TOKEN_DIRECTORY, "readOnly": True}] if plan.reports else ()),
         ],
         **_pull_policy(plan.profile),
     }
@@ -190,7 +199,14 @@ def _volumes(plan: PodPlan) -> list[dict[str, Any]]:
         {"name": "envelope", **_envelope_source(plan)},
         {"name": "workspace", "emptyDir": _workspace(plan.profile.pod.workspace)},
         {"name": "tmp", "emptyDir": {"sizeLimit": _TMP_SIZE}},
+        *([_token()] if plan.reports else ()),
     ]
+
+
+def _token() -> dict[str, Any]:
+    """Return the volume with the token of the Pod's own that is good for reports and nothing else."""
+    wanted = {"audience": REPORT_AUDIENCE, "expirationSeconds": TOKEN_SECONDS, "path": TOKEN_FILE}
+    return {"name": "token", "projected": {"sources": [{"serviceAccountToken": wanted}]}}
 
 
 def _envelope_source(plan: PodPlan) -> dict[str, Any]:

@@ -310,7 +310,7 @@ class Controller:
         pause = self._pause_of(name) if decision.create else None
         if pause:
             decision = replace(decision, create=())
-        ask_again = hand_out(self._world, self._holds, name, free=decision.free)
+        ask_again = hand_out(self._world, self._holds, name, free=decision.free, funds=decision.funds)
         work, due = self._run_write(snapshot, decision)
         wake = _seconds_until(decision.wake, clock.now(), None)
         waits = (one for one in (ask_again, due, pause, wake) if one is not None)

@@ -83,6 +83,7 @@ class Writer:
     clock: Callable[[], datetime]
     agent_image: str
     ledger: Ledger
+    report_url: str = ""
 
     async def store_task(self, task: TaskObject, patch: dict[str, Any], *, urgent: bool = False) -> None:
         """Store a task's status.
@@ -232,8 +233,11 @@ class Writer:
             attempt=task.status.attempts[-1],
             bounds=bounds_of(task.status, effective, run),
             profile=profile.spec,
-            envelope=envelope(task, effective, run=run, profile=profile.spec).to_json(),
+            envelope=envelope(
+                task, effective, run=run, profile=profile.spec, report_url=self.report_url
+            ).to_json(),
             agent_image=self.agent_image,
+            reports=bool(self.report_url),
         )
 
     async def _create_envelope(self, plan: PodPlan) -> bool:

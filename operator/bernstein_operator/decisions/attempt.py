@@ -8,9 +8,9 @@ Pod may exist, and asking for it once more can't make a second one.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from bernstein_agent.contract import ResultClass
+from bernstein_agent.contract import Result, ResultClass
 from bernstein_operator.api.choices import LimitKind
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import pod_name
@@ -18,6 +18,7 @@ from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.pod import Pod, Waiting
 from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.snapshot import Sighting
+from bernstein_operator.api.spending import Allotment
 from bernstein_operator.api.task_status import KEPT_ATTEMPTS, AgentTaskStatus, Attempt
 from bernstein_operator.api.vocabulary import AttemptReason
 from bernstein_operator.decisions.deadline import Bounds, Limit, limits_of
@@ -25,7 +26,7 @@ from bernstein_operator.decisions.escalation import means
 from bernstein_operator.decisions.fingerprint import fingerprint
 from bernstein_operator.decisions.granting import on_record
 from bernstein_operator.decisions.outcome import IMPOSSIBLE_IMAGE, Outcome, classify, result_of
-from bernstein_operator.decisions.usage import continued, facts, total
+from bernstein_operator.decisions.usage import continued, facts, of_contract, with_spend
 
 SHOW_WAITING_AFTER: Final = timedelta(seconds=10)
 """A Pod that hasn't started by then gets its reason shown; a plain one needs no such write."""
@@ -38,9 +39,17 @@ def open_attempt(status: AgentTaskStatus) -> Attempt | None:
 
 
 def begin(
-    task: TaskObject, effective: EffectiveTask, *, profile: AgentProfileSpec | None, now: datetime
+    task: TaskObject,
+    effective: EffectiveTask,
+    *,
+    profile: AgentProfileSpec | None,
+    now: datetime,
+    share: Allotment | None = None,
 ) -> AgentTaskStatus:
-    """Return the status that records the next attempt as begun, with what it is to work with."""
+    """Return the status that records the next attempt as begun, with what it is to work with.
+
+    ``share`` is what it was given of its run's budget.
+    """
     status, number = task.status, task.status.attempt + 1
     given = means(status.escalation, effective, profile)
     attempt = Attempt(
@@ -52,6 +61,7 @@ def begin(
         model=given.model,
         effort=given.effort,
         memory=given.memory,
+        **_spending(share or Allotment()),
     )
     changes = {
         "attempt": number,
@@ -61,6 +71,16 @@ def begin(
         "deadline": on_record(status, effective),
     }
     return status.model_copy(update=changes)
+
+
+def _spending(share: Allotment) -> dict[str, Any]:
+    """Return a share by the names of an attempt's fields; nothing is said of what reserves nothing."""
+    return {
+        "reservation_usd": share.reservation_usd if share.reservation_usd.micros else None,
+        "reservation_tokens": share.reservation_tokens or None,
+        "cap_usd": share.cap_usd,
+        "cap_tokens": share.cap_tokens,
+    }
 
 
 def rolled_back(status: AgentTaskStatus) -> AgentTaskStatus:
@@ -106,10 +126,9 @@ def close(status: AgentTaskStatus, outcome: Outcome, pod: Pod | None) -> AgentTa
     )
     if not result:
         return ended
-    summary = result.summary[:1024] or status.summary
-    spent = total(status.usage, ended.attempts[-1].usage)
     went_on = status.continuation or continued(result, at=outcome.ended_at)
-    return ended.model_copy(update={"summary": summary, "usage": spent, "continuation": went_on})
+    changes = {"summary": result.summary[:1024] or status.summary, "continuation": went_on}
+    return with_spend(ended.model_copy(update=changes), ended.attempt, of_contract(result.usage))
 
 
 def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> AgentTaskStatus:
@@ -123,15 +142,12 @@ def with_late_spend(status: AgentTaskStatus, sightings: Iterable[Sighting]) -> A
 
 
 def _with_spend_of(pod: Pod, status: AgentTaskStatus) -> AgentTaskStatus:
-    unheard = (one for one in status.attempts if one.end_time and not one.usage)
-    attempt = next((one for one in unheard if one.pod_name == pod.metadata.name), None)
+    ended = (one for one in status.attempts if one.end_time)
+    attempt = next((one for one in ended if one.pod_name == pod.metadata.name), None)
     result = result_of(pod) if attempt else None
     if not (attempt and result):
         return status
-    spent = facts(result)["usage"]
-    heard = attempt.model_copy(update={"usage": spent})
-    attempts = tuple(heard if one is attempt else one for one in status.attempts)
-    return status.model_copy(update={"attempts": attempts, "usage": total(status.usage, spent)})
+    return with_spend(status, attempt.number, of_contract(result.usage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +165,18 @@ def find_end(
     bounds: Bounds,
     has_repository: bool,
     now: datetime,
+    posted: Result | None = None,
 ) -> Ended | None:
-    """Return how the open attempt ended, or None while it goes on."""
+    """Return how the open attempt ended, or None while it goes on; ``posted`` is its own word."""
     if not sighting:
         outcome = _vanished(now) if attempt.pod_uid else _too_late(bounds, now=now)
         return Ended(outcome, None) if outcome else None
     pod = sighting.pod
     limit = limits_of(bounds, attempt, pod, now=now)[0]
     if pod.ended or sighting.gone:
-        outcome = classify(pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now)
+        outcome = classify(
+            pod, gone=sighting.gone, limit=limit, has_repository=has_repository, now=now, posted=posted
+        )
         return Ended(outcome, pod)
     hopeless = _hopeless(pod, limit, bounds, now=now)
     return Ended(hopeless, pod) if hopeless else None

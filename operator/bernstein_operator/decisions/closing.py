@@ -20,10 +20,13 @@ from bernstein_operator.decisions.attempt import (
     find_end,
     open_attempt,
 )
+from bernstein_operator.decisions.budget_stop import believed
+from bernstein_operator.decisions.charging import charged
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.effects import untraceable, weighed
 from bernstein_operator.decisions.escalation import climbed
 from bernstein_operator.decisions.granting import granted
+from bernstein_operator.decisions.metering import heard
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.retry import (
     RULES,
@@ -59,10 +62,11 @@ def closed(course: Course, question: Question) -> Course:
     attempt = open_attempt(course.status)
     if not attempt:
         return course
-    seen = question.sighting(attempt.pod_name)
+    seen, reading = question.sighting(attempt.pod_name), question.snapshot.reading
     end = find_end(
         attempt,
         seen,
+        posted=reading.result if reading else None,
         bounds=question.bounds(course.status),
         has_repository=question.has_repository,
         now=question.now,
@@ -72,7 +76,9 @@ def closed(course: Course, question: Question) -> Course:
     if not end:
         return course
     outcome = weighed(end, attempt, effects=question.effective.effects)
-    status = with_suggestion(close(course.status, outcome, end.pod), question.effective, question.profile)
+    outcome = believed(outcome, attempt, question.snapshot.run, question.effective)
+    status = charged(close(heard(course.status, question), outcome, end.pod), outcome, question)
+    status = with_suggestion(status, question.effective, question.profile)
     beaten = question.cancelled and end.outcome.result_class is ResultClass.DEADLINE
     if beaten or status.phase in SETTLED_PHASES:
         # A cancel that was seen before the deadline's end was is obeyed in its stead.

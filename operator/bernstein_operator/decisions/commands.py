@@ -28,6 +28,7 @@ from bernstein_operator.decisions.attempt import close, open_attempt
 from bernstein_operator.decisions.conditions import Standing
 from bernstein_operator.decisions.course import Course, Question, settled
 from bernstein_operator.decisions.granting import granted
+from bernstein_operator.decisions.metering import heard
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.requests import (
     IGNORED,
@@ -220,4 +221,4 @@ def _without_pod(course: Course, question: Question) -> Course:
     failed = find(course.status.conditions, ConditionType.FAILED)
     said = course.standing or Standing(message=failed.message if failed else "")
     outcome = Outcome(how[0], how[1], said.message, None, question.now, None)
-    return replace(course, status=close(course.status, outcome, None))
+    return replace(course, status=close(heard(course.status, question), outcome, None))

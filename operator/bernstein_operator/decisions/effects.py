@@ -17,7 +17,7 @@ from bernstein_operator.api.vocabulary import AttemptReason
 from bernstein_operator.decisions.attempt import Ended
 from bernstein_operator.decisions.outcome import Outcome
 
-_CUT_SHORT: Final = (ResultClass.DEADLINE, ResultClass.DISRUPTION, ResultClass.OOM)
+_CUT_SHORT: Final = (ResultClass.DEADLINE, ResultClass.DISRUPTION, ResultClass.OOM, ResultClass.BUDGET)
 """Ends that came from outside, whatever the runner could still write."""
 _BY_A_PERSON: Final = (AttemptReason.CANCELLED, AttemptReason.QUARANTINED, AttemptReason.ABANDONED)
 """Stops whose author knows that the work is half done; the phase says that already."""

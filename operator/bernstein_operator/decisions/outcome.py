@@ -39,6 +39,7 @@ _CLAIMABLE: Final = frozenset(
         ResultClass.CAPACITY,
         ResultClass.DISRUPTION,
         ResultClass.TASK_BUDGET,
+        ResultClass.BUDGET,
         ResultClass.ABANDONED,
         ResultClass.ASKED,
     }
@@ -69,13 +70,21 @@ class Outcome:
     limit: LimitKind | None = None
 
 
-def classify(pod: Pod, *, gone: bool, limit: Limit, has_repository: bool, now: datetime) -> Outcome:
+def classify(
+    pod: Pod,
+    *,
+    gone: bool,
+    limit: Limit,
+    has_repository: bool,
+    now: datetime,
+    posted: Result | None = None,
+) -> Outcome:
     """Say how the attempt of ``pod`` ended; the Pod is over, or ``gone`` from the cluster.
 
-    ``limit`` is the earliest of those that held for it.
+    ``limit`` is the earliest of those that held for it, ``posted`` the result that its runner reported.
     """
     ended = pod.agent.terminated
-    result = result_of(pod)
+    result = result_of(pod, posted)
     verdict = next(_verdicts(pod, ended, result=result, gone=gone, limit=limit, repo=has_repository))
     result_class, reason, message = verdict
     by_limit = result_class is ResultClass.DEADLINE and not _within(ended, limit, tolerance=EARLY)
@@ -90,8 +99,20 @@ def classify(pod: Pod, *, gone: bool, limit: Limit, has_repository: bool, now: d
     )
 
 
-def result_of(pod: Pod) -> Result | None:
-    """Return the runner's result if it is there, can be read, and is about this very Pod."""
+def result_of(pod: Pod, posted: Result | None = None) -> Result | None:
+    """Return the runner's result if it is there, can be read, and is about this very Pod.
+
+    The termination message is its last word. What was ``posted`` before stands in where that was lost, and
+    where it is the very same result with nothing cut off.
+    """
+    told = _message_of(pod)
+    whole = posted if posted and posted.subject.id == pod.metadata.name else None
+    if told and whole and told != parse_result(whole.to_termination_message()):
+        return told
+    return whole or told
+
+
+def _message_of(pod: Pod) -> Result | None:
     ended = pod.agent.terminated
     if not ended or not ended.message:
         return None
@@ -120,7 +141,7 @@ def _verdicts(
     if pod.status.reason == AttemptReason.DEADLINE_EXCEEDED and not finished_in_time:
         never_began = limit.kind is LimitKind.START_TIMEOUT
         yield _stopped(AttemptReason.START_TIMEOUT if never_began else ResultClass.DEADLINE, limit)
-    if ended and result:
+    if result:
         yield _claimed(result, ended, repo=repo)
     yield _without_result(pod, ended)
 
@@ -142,14 +163,22 @@ def _stopped(stop: str, limit: Limit) -> _Verdict:
         case AttemptReason.START_TIMEOUT:
             text = "Its agent container did not start within startTimeoutSeconds."
             return ResultClass.TRANSIENT, AttemptReason.START_TIMEOUT, text
+        case ResultClass.BUDGET:
+            text = "Stopped: its run's budget is used up, or nearly, and others come first."
+            return ResultClass.BUDGET, AttemptReason.BUDGET_EXHAUSTED, text
         case ResultClass.ABANDONED:
             return ResultClass.ABANDONED, AttemptReason.ABANDONED, "Stopped: a person gave the task up."
-        case AttemptReason.QUARANTINED:
-            return ResultClass.CANCELLED, AttemptReason.QUARANTINED, "Stopped: its task is in quarantine."
-        case AttemptReason.RUN_GONE:
-            return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
         case _:
-            return ResultClass.CANCELLED, AttemptReason.CANCELLED, "Stopped on request."
+            return _called_off(stop)
+
+
+def _called_off(stop: str) -> _Verdict:
+    """Return the verdict on an attempt that nobody wants any more."""
+    if stop == AttemptReason.QUARANTINED:
+        return ResultClass.CANCELLED, AttemptReason.QUARANTINED, "Stopped: its task is in quarantine."
+    if stop == AttemptReason.RUN_GONE:
+        return ResultClass.CANCELLED, AttemptReason.RUN_GONE, "Stopped: its run was deleted."
+    return ResultClass.CANCELLED, AttemptReason.CANCELLED, "Stopped on request."
 
 
 def _killed_for_memory(pod: Pod) -> bool:
@@ -182,13 +211,13 @@ def _refused_by_kubelet(pod: Pod) -> bool:
     return failed and status.reason != AttemptReason.DEADLINE_EXCEEDED
 
 
-def _claimed(result: Result, ended: Terminated, *, repo: bool) -> _Verdict:
-    """Take the agent's own word as far as it goes."""
+def _claimed(result: Result, ended: Terminated | None, *, repo: bool) -> _Verdict:
+    """Take the agent's own word as far as it goes; it may be all that is left of a Pod."""
     if result.result_class not in _CLAIMABLE:
         return ResultClass.AGENT, result.reason, result.message
     if result.result_class is not ResultClass.SUCCESS:
         return result.result_class, result.reason, result.message
-    if ended.exit_code != 0:
+    if ended and ended.exit_code != 0:
         text = f"The agent claimed success and exited with {ended.exit_code}."
         return ResultClass.AGENT, AttemptReason.NON_ZERO_EXIT, text
     if repo and result.head_after in (None, "", result.head_before):

@@ -10,6 +10,7 @@ from bernstein_operator.api.profile import AgentProfileStatus
 from bernstein_operator.api.run import BernsteinRunStatus, InlineTask
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.decisions.admission import Candidate
+from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Funds
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class RunDecision:
         free: how many further agents may start now.
         clear: whether its tasks have been kept for long enough; with ``whole``, the run too.
         wake: when to look again if nothing happens before.
+        funds: what those may be given of its budget.
         evaluated: when its finished attempts were last looked at, None while they can't move its ceiling.
     """
 
@@ -82,6 +84,7 @@ class RunDecision:
     whole: bool = False
     wake: datetime | None = None
     evaluated: datetime | None = None
+    funds: Funds = UNLIMITED_FUNDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run
 from bernstein_operator.decisions.pausing import load_conditions, under_load
 from bernstein_operator.decisions.plan import RunDecision, earliest
 from bernstein_operator.decisions.progress import progress
+from bernstein_operator.decisions.run_budget import Finances, budget_conditions, finances, told_of
 from bernstein_operator.decisions.run_commands import heard, retry_of, sticky
 from bernstein_operator.decisions.run_deadline import has_passed, next_look, warned_at, warning
 from bernstein_operator.decisions.run_input import input_required
@@ -62,11 +63,12 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         return _invalid(snapshot, now=now)
     snapshot = under_load(_reopened(_obeying(_reopened(snapshot), now=now)), now=now)
     ceiling = ceiling_of(snapshot, run.spec, closing=_closing(snapshot), now=now)
+    money = finances(snapshot, run.spec, now=now)
     late = has_passed(run, now=now)
     create = _missing(run.spec, run.status) if not (late or _closing(snapshot)) else ()
-    verdict = _verdict(snapshot, run.spec, ceiling=ceiling.state, more=bool(create), late=late)
-    status = _status(snapshot, verdict, ceiling=ceiling.state, now=now)
-    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not late
+    verdict = _verdict(snapshot, run.spec, ceiling=ceiling.state, money=money, more=bool(create), late=late)
+    status = _status(snapshot, verdict, ceiling=ceiling.state, money=money, now=now)
+    starts = verdict.phase in (RunPhase.PENDING, RunPhase.RUNNING) and not (late or money.held)
     kept_until = clear_at(run.spec, status)
     still = status.phase == run.status.phase and not _may_reopen(snapshot)
     expired = kept_until is not None and now >= kept_until and still
@@ -80,6 +82,7 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         whole=run.spec.ttl.delete_run,
         wake=None if expired else earliest((kept_until, ceiling.wake, *next_look(snapshot.run, now=now))),
         evaluated=ceiling.evaluated,
+        funds=money.funds,
     )
 
 
@@ -122,7 +125,13 @@ def _missing(spec: BernsteinRunSpec, status: BernsteinRunStatus) -> tuple[Inline
 
 
 def _verdict(
-    snapshot: RunSnapshot, spec: BernsteinRunSpec, *, ceiling: ConcurrencyStatus, more: bool, late: bool
+    snapshot: RunSnapshot,
+    spec: BernsteinRunSpec,
+    *,
+    ceiling: ConcurrencyStatus,
+    money: Finances,
+    more: bool,
+    late: bool,
 ) -> _Verdict:
     stored = snapshot.run.status
     if stored.phase in ENDED_RUN_PHASES:
@@ -134,7 +143,10 @@ def _verdict(
     over = not more and _is_over(snapshot)
     if over and not spec.open:
         return _ended(snapshot)
-    return _going_on(snapshot, spec, over=over, progress=progress(snapshot, ceiling=ceiling, more=more))
+    if money.stopped and not (over or spec.suspend):
+        return _Verdict(RunPhase.STOPPED, money.stopped)
+    standing = money.held or progress(snapshot, ceiling=ceiling, more=more)
+    return _going_on(snapshot, spec, over=over, progress=standing)
 
 
 def _going_on(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, over: bool, progress: Standing) -> _Verdict:
@@ -191,7 +203,7 @@ def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
 
 
 def _status(
-    snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: ConcurrencyStatus, now: datetime
+    snapshot: RunSnapshot, verdict: _Verdict, *, ceiling: ConcurrencyStatus, money: Finances, now: datetime
 ) -> BernsteinRunStatus:
     stored, meta = snapshot.run.status, snapshot.run.meta
     ended = verdict.phase in ENDED_RUN_PHASES
@@ -203,6 +215,7 @@ def _status(
         *input_required(snapshot, verdict.phase),
         *warning(snapshot.run, phase=verdict.phase, warned=warned),
         *([] if ended else [*ceiling_conditions(ceiling), *load_conditions(snapshot, now=now)]),
+        *budget_conditions(money.status, verdict.phase),
     ]
     changes = {
         "observed_generation": meta.generation,
@@ -212,6 +225,8 @@ def _status(
         **sticky(snapshot, now=now),
         "deadline_warned": warned,
         "concurrency": ceiling,
+        "budget": money.status,
+        "warnings": money.warnings,
         "tasks": _counts(snapshot),
         "abandonments": _abandonments(snapshot),
         "conditions": merge(
@@ -276,7 +291,7 @@ def _told(status: BernsteinRunStatus) -> tuple[object, ...]:
     asked = status.cancel_requested, status.drain_requested, status.requests
     ceiling = status.concurrency
     moved = (ceiling.last_lowered_time, ceiling.last_raised_time) if ceiling else (None, None)
-    return status.phase, status.start_time, status.observed_generation, asked, said, moved
+    return status.phase, status.start_time, status.observed_generation, asked, said, moved, told_of(status)
 
 
 def _forgotten(snapshot: RunSnapshot, status: BernsteinRunStatus) -> bool:

@@ -14,6 +14,7 @@ from bernstein_operator.api.vocabulary import (
     BlockCause,
     TaskPhase,
 )
+from bernstein_operator.decisions.accounts import need_of
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.attempt import begin
 from bernstein_operator.decisions.conditions import Standing
@@ -25,6 +26,11 @@ from bernstein_operator.decisions.waiting import first_gate, invalid_gate
 
 TELL_QUEUED_AFTER: Final = timedelta(seconds=5)
 """A task that gets its slot within this time isn't told that it queues: that would be a write for nothing."""
+_SHORT: Final = {
+    AdmittedReason.BUDGET_RESERVED: "What its run has left is reserved, or less than it should need.",
+    AdmittedReason.BUDGET_CRITICAL: "Its run's budget is used up, or nearly and the task isn't essential.",
+}
+"""What a task is told that its run's budget holds back."""
 
 
 def waiting(course: Course, question: Question) -> Course:
@@ -72,13 +78,17 @@ def _ready(course: Course, question: Question) -> Course:
     snapshot, effective, now = question.snapshot, question.effective, question.now
     if snapshot.has_slot and snapshot.run and snapshot.run.spec and not snapshot.run.spec.suspend:
         task = replace(snapshot.task, status=course.status)
-        status = begin(task, effective, profile=question.profile, now=now)
+        status = begin(task, effective, profile=question.profile, now=now, share=snapshot.share)
         text = f"Attempt {status.attempt} has its slot."
         standing = Standing(AdmittedReason.ADMITTED, text, admitted=True)
         return replace(course, status=status, standing=standing, actions=(CreatePod(),))
-    course = replace(course, candidate=candidate_of(snapshot.task.meta, effective))
+    need = need_of(course.status, effective, question.profile)
+    candidate = replace(candidate_of(snapshot.task.meta, effective), need=need)
+    course = replace(course, candidate=candidate)
     if snapshot.refusal:
         return replace(course, standing=Standing(snapshot.refusal.reason, snapshot.refusal.message))
+    if snapshot.short:
+        return replace(course, standing=Standing(snapshot.short, _SHORT[snapshot.short]))
     return _queued(course, question)
 
 

@@ -16,6 +16,7 @@ from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import AttemptReason, TaskPhase
 from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.decisions.budget_stop import stopped_at
 from bernstein_operator.decisions.deadline import bounds_of, limits_of, overdue_since
 from bernstein_operator.decisions.plan import Action, DeletePod, StopPod
 
@@ -53,7 +54,10 @@ def keep_limits(
         return Ending((StopPod(pod, AttemptReason.RUN_GONE),))
     if pod.started_at and now >= limit.at:
         return Ending((StopPod(pod, ResultClass.DEADLINE),))
-    return Ending(moments=(limit.at, gone_at))
+    broke_at = stopped_at(snapshot.run, task)
+    if broke_at and now >= broke_at:
+        return Ending((StopPod(pod, ResultClass.BUDGET),))
+    return Ending(moments=(limit.at, gone_at, broke_at))
 
 
 def left_text(pod: Pod) -> str:

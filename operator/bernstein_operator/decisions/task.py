@@ -26,9 +26,11 @@ from bernstein_operator.decisions.attempt import close, open_attempt, with_late_
 from bernstein_operator.decisions.closing import after, closed
 from bernstein_operator.decisions.commands import obey
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, task_conditions
+from bernstein_operator.decisions.continuing import announced
 from bernstein_operator.decisions.course import Course, Question
 from bernstein_operator.decisions.going import going_on
 from bernstein_operator.decisions.ledger import in_order
+from bernstein_operator.decisions.metering import metered
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.phases import illegal_move
 from bernstein_operator.decisions.plan import TaskDecision, earliest
@@ -58,7 +60,8 @@ def decide(snapshot: TaskSnapshot, *, now: datetime) -> TaskDecision:
         return TaskDecision(status=_unreadable(snapshot, now=now))
     question = Question(snapshot, effective, now)
     course = obey(closed(Course(task.status), question), question)
-    course = watch(_moved(course, question), question)
+    course = watch(announced(_moved(course, question), question), question)
+    course = metered(course, question)
     course = replace(course, status=with_late_spend(course.status, snapshot.sightings))
     rest = clear_away(course.status, snapshot, now=now)
     wrong = illegal_move(task.status, course.status)

@@ -27,6 +27,7 @@ class Graves:
         if len(self._ends) > CAPACITY:
             self._ends.popitem(last=False)
 
-    def too_late(self, meta: Metadata) -> bool:
-        """Whether this is news from before an object's end."""
-        return meta.version < self._ends.get(meta.uid, 0)
+    def too_late(self, meta: Metadata, known: Metadata | None) -> bool:
+        """Whether something as new or newer is ``known`` under that name, or the object's end is."""
+        over = meta.version < self._ends.get(meta.uid, 0)
+        return over or (known is not None and meta.version <= known.version)

@@ -46,6 +46,10 @@ class PodStore:
         """Return the UID of the task that a Pod was first seen with; empty for a stranger's Pod."""
         return self._tasks.get(pod.metadata.uid) or pod.task_uid
 
+    def task_by_pod(self, pod_uid: str) -> str:
+        """Return the UID of the task that the Pod of that UID is of; empty where it is unknown or gone."""
+        return self._tasks.get(pod_uid, "")
+
     def all_present(self) -> Iterator[Pod]:
         """Yield every Pod that isn't gone."""
         for sightings in self._by_task.values():

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from bernstein_operator.api.concurrency import ConcurrencyStatus
-from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency, OutcomeWindow, RunSnapshot
-from bernstein_operator.api.vocabulary import MOVING_PHASES, TaskPhase
+from bernstein_operator.api.spending import Need
+from bernstein_operator.api.vocabulary import MOVING_PHASES, AdmittedReason, TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
 from bernstein_operator.decisions.asking import stood_since
 from bernstein_operator.decisions.ceiling import thresholds_of
@@ -21,10 +21,12 @@ from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
 from bernstein_operator.decisions.naming import dependency, is_stuck, needs, owner, unmet
 from bernstein_operator.decisions.plan import RunDecision
+from bernstein_operator.decisions.reserving import Till
 from bernstein_operator.decisions.retrying import asks_for_retry, goes_on_after_retry
 from bernstein_operator.decisions.run_commands import retry_of
 from bernstein_operator.world.in_use import ProfilesInUse
 from bernstein_operator.world.outcomes import Outcomes
+from bernstein_operator.world.purse import Purse
 
 
 class Roster:
@@ -56,6 +58,8 @@ class Roster:
         self._asking: dict[str, str] = {}
         self._resumed: dict[str, str] = {}
         self._held: dict[str, tuple[int, str]] = {}
+        self.purse = Purse()
+        self._short: dict[Need, AdmittedReason] = {}
 
     @property
     def phases(self) -> Counter[TaskPhase]:
@@ -119,6 +123,20 @@ class Roster:
             counts[role] += count
         return counts
 
+    def short_of(self, uid: str) -> AdmittedReason | None:
+        """Return what a task waits for, where its run's budget was found to be too small for it."""
+        need = self.waiting.need_of(uid)
+        return self._short.get(need) if need else None
+
+    def fall_short(self, till: Till) -> list[str]:
+        """Take note of whose needs ``till`` can't meet; returns the tasks for which that is news."""
+        before = self._short
+        self._short = {need: answer for need in self.waiting.needs() if (answer := till.refusal(need))}
+        news = {
+            need for need in before.keys() | self._short.keys() if before.get(need) != self._short.get(need)
+        }
+        return [uid for need in news for uid in self.waiting.in_need(need)]
+
     def snapshot(
         self, run: RunObject, *, operator_limit: int | None, operator_room: int | None, now: datetime
     ) -> RunSnapshot:
@@ -142,7 +160,20 @@ class Roster:
             last_retried=self.last_retried,
             resumed=self.resumed,
             present=self.present,
+            spend=self.purse.spend(),
+            needs=self.waiting.needs(),
+            all_wait=bool(self.waiting and not self.live) and self._all_wait(),
         )
+
+    def _all_wait(self) -> bool:
+        """Whether all tasks that could move wait for a slot, or for one that does."""
+        moving = (one for one in self.tasks.values() if one.status.phase in MOVING_PHASES)
+        counted = (one for one in moving if self.counts(one.made_by) and one.meta.uid not in self._stuck)
+        return all(one.meta.uid in self.waiting or self._is_behind(one) for one in counted)
+
+    def _is_behind(self, task: TaskObject) -> bool:
+        found = (self.owner_of(name) for name in unmet(task))
+        return any(one and one.status.phase in MOVING_PHASES for one in found)
 
     def begin(self, run: Key, uid: str) -> None:
         """Belong to the run of that UID from now on; what a former run of its name counted is forgotten."""
@@ -154,6 +185,7 @@ class Roster:
             self.first_admitted = self.last_retried = None
             self.outcomes, self.ceiling, self.evaluated = Outcomes(), None, None
             self._departed.clear()
+            self.purse.clear()
             for task in told_before:
                 self._remember(task)
 
@@ -165,11 +197,10 @@ class Roster:
         """
         self.ceiling, self.evaluated = decision.status.concurrency, decision.evaluated
 
-    def startable(self, limits: Mapping[str, int]) -> int:
-        """Return how many waiting tasks ``limits``, of agents by role, let start."""
-        if not limits:
-            return len(self.waiting)
-        return self.waiting.startable(live_by_role=self.live_by_role, limits=limits)
+    def startable(self, limits: Mapping[str, int], till: Till) -> int:
+        """Return how many waiting tasks ``limits``, of agents by role, and the money of ``till`` let in."""
+        live = self.live_by_role if limits else {}
+        return self.waiting.startable(live_by_role=live, limits=limits, till=till)
 
     def fill_roles(self, limits: Mapping[str, int]) -> list[str]:
         """Find the roles that hold as many slots as they may; returns the tasks that this is news for."""
@@ -236,6 +267,7 @@ class Roster:
         del self.tasks[task.meta.uid]
         self._unindex(task)
         self.withdraw(task.meta.uid)
+        self.purse.drop(task.meta.uid, counts=counts)
         succeeded = task.status.phase is TaskPhase.SUCCEEDED
         self._departed[TaskPhase.SUCCEEDED if succeeded else TaskPhase.CANCELLED] += counts
 
@@ -246,6 +278,7 @@ class Roster:
         than are recorded, what was seen stands. New tasks may have taken the place of deleted ones in the
         total; who succeeded or was cancelled stays so, and is missed all the same.
         """
+        self.purse.recall(status.budget)
         counts = status.tasks or TaskCounts()
         seen = self._departed
         self._departed = Counter()
@@ -278,6 +311,11 @@ class Roster:
     def claimants_of(self, name: str) -> Iterable[str]:
         """Return the UIDs of the tasks that have or want a name."""
         return tuple(self._by_name.get(name, ()))
+
+    def neighbours_of(self, task: TaskObject) -> list[TaskObject]:
+        """Return those that depend on a task, and those that claim its name."""
+        uids = {*self.dependents_of(task.name), *self.claimants_of(task.name)} - {task.meta.uid}
+        return [self.tasks[uid] for uid in uids if uid in self.tasks]
 
     def owner_of(self, name: str) -> TaskObject | None:
         """Return the task that a name means: the oldest that hasn't given up, else the newest."""
@@ -330,24 +368,6 @@ def _matters(task: TaskObject) -> tuple[object, ...]:
     return task.name, task.status.phase, is_stuck(task), task.status.blocked_by, needs(task)
 
 
-def role_limits(run: RunObject | None) -> dict[str, int]:
-    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
-    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
-    return {limit.role: limit.max for limit in limits}
-
-
-def roster_key(run: Key) -> Key:
-    """Return where a run's roster is kept: under what the label of its Pods says."""
-    namespace, name = run
-    return namespace, shorten(name)
-
-
-def task_roster_key(task: TaskObject) -> Key:
-    """Return where the roster of a task's run is kept."""
-    # A task whose run can't be read belongs to a roster of nobody's.
-    return roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
-
-
 def concerns_run(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its run's decisions rest on, beside what its dependents' do."""
     return task.status.phase, asks_for_retry(task)
@@ -358,4 +378,5 @@ def concerns_tasks(run: RunObject) -> tuple[object, ...]:
     spec = run.spec
     told = spec and (spec.suspend, spec.task_defaults, spec.repository, spec.deadline)
     asked = run.cancelled, run.drained, retry_of(run.status)
-    return run.meta.uid, run.status.phase, asked, told
+    reached = run.status.budget.reached if run.status.budget else ()
+    return run.meta.uid, run.status.phase, asked, told, reached

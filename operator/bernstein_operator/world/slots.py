@@ -11,31 +11,33 @@ from datetime import datetime
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.attempt import open_attempt
+from bernstein_operator.decisions.reserving import Till
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.pods import PodStore
-from bernstein_operator.world.roster import Roster, role_limits
+from bernstein_operator.world.roster import Roster
+from bernstein_operator.world.rosters import Rosters
 from bernstein_operator.world.turns import Turns
 
 
 class Slots:
-    """Slots of all runs; ``roster_of`` finds a task's run by its UID, ``role_of`` says a task's role."""
+    """Slots of all runs; ``role_of`` says a task's role."""
 
     def __init__(
         self,
         marks: Marks,
-        turns: Turns,
+        rosters: Rosters,
         pods: PodStore,
+        turns: Turns,
         *,
         clock: Callable[[], datetime],
-        roster_of: Callable[[str], Roster | None],
         role_of: Callable[[TaskObject], str],
     ) -> None:
         self._marks = marks
-        self._turns = turns
+        self._rosters = rosters
         self._pods = pods
+        self._turns = turns
         self._clock = clock
-        self._roster_of = roster_of
         self._role_of = role_of
         self._given: set[str] = set()
 
@@ -45,7 +47,7 @@ class Slots:
 
     def offer(self, task: TaskObject, candidate: Candidate | None) -> None:
         """Queue a task for a slot, or take it out of the queue."""
-        roster = self._roster_of(task.meta.uid)
+        roster = self._rosters.of_uid(task.meta.uid)
         if not roster:
             return
         if candidate is None:
@@ -53,23 +55,30 @@ class Slots:
         elif roster.offer(candidate, now=self._clock()) and task.run_key:
             self._marks.run(task.run_key)
 
-    def grant(self, run: RunObject | None, roster: Roster, *, free: int) -> None:
-        """Give up to ``free`` slots of a run to the tasks that are next, and mark these."""
-        limits = role_limits(run)
-        for candidate in roster.waiting.take(free=free, live_by_role=roster.live_by_role, limits=limits):
+    def grant(self, run: RunObject | None, roster: Roster, *, free: int, till: Till) -> None:
+        """Give up to ``free`` slots of a run to the tasks that are next, and shares of the money in ``till``.
+
+        They are marked, and so are those that find out that their role is full, or the money not enough.
+        """
+        limits, live = role_limits(run), roster.live_by_role
+        for candidate in roster.waiting.take(free=free, live_by_role=live, limits=limits, till=till):
             waited = self._clock() - roster.ready_since.get(candidate.uid, self._clock())
             metrics.SLOT_REFILL.observe(waited.total_seconds())
             self._given.add(candidate.uid)
+            roster.purse.share(candidate.uid, till.given[candidate.uid])
             self.recount(candidate.uid)
             self._mark(roster, candidate.uid)
-        for uid in roster.fill_roles(limits):
+        for uid in (*roster.fill_roles(limits), *roster.fall_short(till)):
             self._mark(roster, uid)
 
     def release(self, task: TaskObject) -> None:
         """Take a slot back that was given and not used."""
-        if task.meta.uid in self._given:
-            self._given.discard(task.meta.uid)
-            self.recount(task.meta.uid)
+        uid = task.meta.uid
+        roster = self._rosters.of_uid(uid)
+        if uid in self._given and roster:
+            self._given.discard(uid)
+            roster.purse.settle(uid)
+            self.recount(uid)
 
     def drop(self, uid: str) -> None:
         """Forget a deleted task; its Pods hold what they hold."""
@@ -79,16 +88,17 @@ class Slots:
     def settle(self, task: TaskObject) -> None:
         """Follow what a task's stored status says of its slot."""
         uid, attempt = task.meta.uid, open_attempt(task.status)
-        roster = self._roster_of(uid)
+        roster = self._rosters.of_uid(uid)
         if attempt and roster:
             self._given.discard(uid)
             roster.withdraw(uid)
+            roster.purse.settle(uid)
         self._pods.forget_gone(uid, keep=attempt.pod_name if attempt else "")
         self.recount(uid)
 
     def recount(self, uid: str) -> int:
         """Count the slots that a task holds, and wake its run where that changed; returns the change."""
-        roster = self._roster_of(uid)
+        roster = self._rosters.of_uid(uid)
         if not roster:
             return 0
         task = roster.tasks.get(uid)
@@ -106,3 +116,9 @@ class Slots:
         task = roster.tasks.get(uid)
         if task:
             self._marks.task(task.meta.key)
+
+
+def role_limits(run: RunObject | None) -> dict[str, int]:
+    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
+    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
+    return {limit.role: limit.max for limit in limits}

@@ -6,6 +6,7 @@ order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,54 +15,57 @@ from bernstein_operator.api.names import inline_task_name
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
+from bernstein_operator.api.spending import OperatorBudget
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.ceiling import has_room
 from bernstein_operator.decisions.closing import closed
 from bernstein_operator.decisions.course import Course, Question
+from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Till
+from bernstein_operator.world.accounting import Accounting
+from bernstein_operator.world.config import Configs
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
+from bernstein_operator.world.meter import Meter
 from bernstein_operator.world.nodes import Nodes
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
-from bernstein_operator.world.roster import (
-    Roster,
-    concerns_run,
-    concerns_tasks,
-    role_limits,
-    roster_key,
-    task_roster_key,
-)
-from bernstein_operator.world.slots import Slots
+from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks
+from bernstein_operator.world.rosters import Rosters
+from bernstein_operator.world.slots import Slots, role_limits
 from bernstein_operator.world.turns import UNLIMITED, Limits, Turns
 
-_EMPTY: Final = Roster()
+_NO_SETTINGS: Final = OperatorBudget()
+_FREE: Final = Till(UNLIMITED_FUNDS)
 
 
 class World:
     """The operator's picture of the cluster. One event loop only; nothing in here waits."""
 
-    def __init__(self, marks: Marks, *, clock: Callable[[], datetime], limits: Limits = UNLIMITED) -> None:
+    def __init__(
+        self,
+        marks: Marks,
+        *,
+        clock: Callable[[], datetime],
+        limits: Limits = UNLIMITED,
+        budget: OperatorBudget = _NO_SETTINGS,
+    ) -> None:
         self._marks = marks
         self._clock = clock
         self._operator_limit = limits.per_run
+        self._budget = budget
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
-        self.profiles = Profiles(marks, task_of=self._task_of)
+        self._rosters = Rosters()
+        self.profiles = Profiles(marks, task_of=self._rosters.task)
+        self.configs = Configs(marks)
         self.nodes = Nodes(self.profiles.objects)
-        self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
+        self.meter = Meter(marks, self._pods, task_of=self._rosters.task, clock=clock)
+        self._accounting = Accounting(self.meter, effective_of=self.effective_of)
         self._graves = Graves()
-        self._roster_of_task: dict[str, Key] = {}
         self.turns = Turns(marks, limits)
-        self.slots = Slots(
-            marks,
-            self.turns,
-            self._pods,
-            clock=clock,
-            roster_of=self._roster_of_uid,
-            role_of=self.role_of,
-        )
+        self.slots = Slots(marks, self._rosters, self._pods, self.turns, clock=clock, role_of=self.role_of)
 
     # --- what is there --------------------------------------------------------------------------------
 
@@ -78,7 +82,7 @@ class World:
     @property
     def live(self) -> int:
         """How many slots are held in all."""
-        return sum(roster.live for roster in self._rosters.values())
+        return sum(roster.live for roster in self._rosters)
 
     def run(self, key: Key) -> RunObject | None:
         """Return a run."""
@@ -94,7 +98,7 @@ class World:
 
     def roster(self, run: Key) -> Roster:
         """Return a run's tasks; an empty roster where it has none."""
-        return self._rosters.get(roster_key(run), _EMPTY)
+        return self._rosters.look_up(run)
 
     def run_of(self, task: TaskObject) -> RunObject | None:
         """Return a task's run; what a former run of that name made is none of the present one's."""
@@ -125,7 +129,7 @@ class World:
         task = self._tasks.get(key)
         if not task:
             return None
-        roster = self._roster_of(task)
+        roster = self._rosters.of(task)
         owner = roster.owner_of(task.name)
         taken = bool(owner and owner.meta.uid != task.meta.uid)
         return TaskSnapshot(
@@ -140,17 +144,23 @@ class World:
             ready_since=roster.ready_since.get(task.meta.uid),
             refusal=refusal,
             run_gone_since=roster.gone_since,
+            reading=self.meter.reading(task.meta.uid),
+            share=roster.purse.share_of(task.meta.uid),
+            short=roster.short_of(task.meta.uid),
+            operator_budget=self._budget,
             role_limit=roster.full_roles.get(self.role_of(task)),
         )
 
     def run_snapshot(self, key: Key) -> RunSnapshot | None:
         """Return everything that concerns a run, None where there is no such run."""
-        run, room = self._runs.get(key), self.turns.room(key[0])
+        run, roster, room = self._runs.get(key), self.roster(key), self.turns.room(key[0])
         if not run:
             return None
-        return self.roster(key).snapshot(
+        self._accounting.refresh(roster)
+        counted = roster.snapshot(
             run, operator_limit=self._operator_limit, operator_room=room, now=self._clock()
         )
+        return replace(counted, config=self.configs.of(run), operator_budget=self._budget)
 
     def profile_snapshot(self, key: Key) -> ProfileSnapshot | None:
         """Return everything that concerns a profile, None where there is no such profile."""
@@ -162,7 +172,7 @@ class World:
         """Take note of an AgentTask as it is, unless that is old news; returns what was read."""
         task = TaskObject.parse(raw)
         known = self._tasks.get(task.meta.key)
-        if not self._is_old_news(task.meta, known.meta if known else None):
+        if not self._graves.too_late(task.meta, known.meta if known else None):
             self._take_in(task, known)
         return task
 
@@ -170,20 +180,21 @@ class World:
         if known and known.meta.uid != task.meta.uid:
             self.drop_task(known.meta)
         self._tasks[task.meta.key] = task
-        self._roster_of_task[task.meta.uid] = task_roster_key(task)
-        roster = self._roster_of(task)
+        roster = self._rosters.place(task)
         roster.run = task.run_key
         before = roster.tasks.get(task.meta.uid)
         news = roster.put(task)
         self._learn(task)
         self.slots.settle(task)
+        self.meter.settle(task)
+        self._accounting.put(roster, task)
         self._marks.task(task.meta.key)
         if task.run_key and (not before or concerns_run(before) != concerns_run(task) or news):
             self._marks.run(task.run_key)
         if news:
-            self._mark_related(roster, task)
+            self._mark(roster.neighbours_of(task))
             if before and before.name != task.name:
-                self._mark_related(roster, before)
+                self._mark(roster.neighbours_of(before))
 
     def drop_task(self, meta: Metadata) -> None:
         """Take note that an AgentTask is gone."""
@@ -193,12 +204,13 @@ class World:
             return
         del self._tasks[meta.key]
         self.profiles.forget(known)
-        roster = self._roster_of(known)
+        self.meter.forget(meta.uid)
+        roster = self._rosters.of(known)
         roster.remove(known, counts=self.run_of(known) is not None)
         self.slots.drop(meta.uid)
         # Whoever keeps anything about it learns by its key that it is gone.
         self._marks.task(meta.key)
-        self._mark_related(roster, known)
+        self._mark(roster.neighbours_of(known))
         if known.run_key:
             self._marks.run(known.run_key)
         self._tidy(meta.uid)
@@ -208,13 +220,14 @@ class World:
         run = RunObject.parse(raw)
         key = run.meta.key
         known = self._runs.get(key)
-        if self._is_old_news(run.meta, known.meta if known else None):
+        if self._graves.too_late(run.meta, known.meta if known else None):
             return run
         self._runs[key] = run
-        self._roster_at(roster_key(key)).begin(key, run.meta.uid)
+        self._rosters.of_run(key).begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
-            self._mark_all(key)
+            self._mark(self.roster(key).tasks.values())
+            self._accounting.renew(self.roster(key))
         if known and retried(known.status.requests) != retried(run.status.requests):
             for task in self.roster(key).tasks.values():
                 self._learn(task)
@@ -228,17 +241,17 @@ class World:
             return
         del self._runs[meta.key]
         self.turns.forget(meta.key)
-        roster = self._roster_at(roster_key(meta.key))
+        roster = self._rosters.of_run(meta.key)
         roster.gone_since = self._clock()
         self._marks.run(meta.key)
-        self._mark_all(meta.key)
-        self._tidy_roster(roster_key(meta.key))
+        self._mark(self.roster(meta.key).tasks.values())
+        self._rosters.end(meta.key, runs=self._runs)
 
     def put_profile(self, raw: Mapping[str, Any]) -> ProfileObject:
         """Take note of an AgentProfile as it is; returns what was read."""
         profile = ProfileObject.parse(raw)
         known = self.profiles.current(profile.meta.key)
-        if not self._is_old_news(profile.meta, known.meta if known else None):
+        if not self._graves.too_late(profile.meta, known.meta if known else None):
             self.profiles.put(profile)
             self._mark_users(profile.meta)
         return profile
@@ -256,12 +269,12 @@ class World:
         for key, run in self._runs.items():
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
-            self._roster_at(roster_key(key)).recall(run.status, absent=absent)
-        for roster in self._rosters.values():
+            self._rosters.of_run(key).recall(run.status, absent=absent)
+        for roster in self._rosters:
             # The grace of agents begins whose run was deleted meanwhile.
             if roster.run and roster.run not in self._runs and not roster.gone_since:
                 roster.gone_since = self._clock()
-                self._mark_all(roster.run)
+                self._mark(self.roster(roster.run).tasks.values())
 
     # --- Pods -----------------------------------------------------------------------------------------
 
@@ -289,40 +302,29 @@ class World:
 
     # --- slots ----------------------------------------------------------------------------------------
 
-    def startable(self, run: Key) -> int:
-        """Return how many tasks of a run wait for a slot and aren't held back by their role's ceiling."""
-        return self.roster(run).startable(role_limits(self._runs.get(run)))
+    def startable(self, run: Key, till: Till = _FREE) -> int:
+        """Return how many tasks of a run wait for a slot, and for no room in their role nor money."""
+        return self.roster(run).startable(role_limits(self._runs.get(run)), till)
 
-    def grant(self, run: Key, *, free: int) -> None:
-        """Give up to ``free`` slots of a run to the tasks that are next, and mark these."""
-        self.slots.grant(self._runs.get(run), self.roster(run), free=free)
+    def grant(self, run: Key, *, free: int, till: Till | None = None) -> None:
+        """Give up to ``free`` slots of a run, with shares of its money, to the tasks that are next."""
+        self.slots.grant(self._runs.get(run), self.roster(run), free=free, till=till or Till(UNLIMITED_FUNDS))
 
     # --- inside ---------------------------------------------------------------------------------------
-
-    def _roster_at(self, key: Key) -> Roster:
-        return self._rosters.setdefault(key, Roster(namespace=key[0]))
-
-    def _roster_of_uid(self, uid: str) -> Roster | None:
-        key = self._roster_of_task.get(uid)
-        return self._rosters.get(key) if key else None
-
-    def _roster_of(self, task: TaskObject) -> Roster:
-        return self._roster_at(self._roster_of_task[task.meta.uid])
 
     def _profile_of(self, task: TaskObject) -> ProfileObject | None:
         effective = self.effective_of(task)
         return self.profiles.current((task.meta.namespace, effective.profile)) if effective else None
 
-    def _task_of(self, uid: str) -> TaskObject | None:
-        roster = self._roster_of_uid(uid)
-        return roster.tasks.get(uid) if roster else None
-
     def _may_start(self, task: TaskObject) -> bool:
         """Whether a task's run would let it start now."""
         if task.meta.uid in self.slots:
             return True
-        run, roster = self.run_of(task), self._roster_of(task)
-        free = has_room(run, live=roster.live, kept=roster.ceiling, operator_limit=self._operator_limit)
+        run, roster = self.run_of(task), self._rosters.of(task)
+        config = self.configs.of(run) if run else None
+        free = has_room(
+            run, config, live=roster.live, kept=roster.ceiling, operator_limit=self._operator_limit
+        )
         return free and self.turns.room(task.meta.namespace) != 0
 
     def _learn(self, task: TaskObject) -> None:
@@ -338,14 +340,9 @@ class World:
             status = closed(Course(status), Question(snapshot, effective, now)).status if snapshot else status
         self.profiles.learn(task, status, effective, run=self.run_of(task), now=now)
 
-    def _is_old_news(self, new: Metadata, known: Metadata | None) -> bool:
-        """Whether something as new or newer is known under that name, or that the object is gone."""
-        return self._graves.too_late(new) or (known is not None and new.version <= known.version)
-
     def _pod_changed(self, pod: Pod, uid: str) -> None:
-        # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
-        key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
-        roster = self._roster_at(key)
+        # A Pod outlives its task while it ends, and still holds a slot of its run.
+        roster = self._rosters.place_pod(pod, uid)
         task = roster.tasks.get(uid)
         if task:
             self._learn(task)
@@ -361,29 +358,15 @@ class World:
         """Forget a deleted task once the last of its Pods is gone too."""
         self._pods.forget_gone(uid, keep="")
         if not self._pods.of_task(uid):
-            self._tidy_roster(self._roster_of_task.pop(uid))
+            self._rosters.leave(uid, runs=self._runs)
 
-    def _tidy_roster(self, key: Key) -> None:
-        """Forget a deleted run once nothing is left of it."""
-        roster = self._rosters.get(key)
-        if roster and not roster.tasks and not roster.live and roster.run not in self._runs:
-            del self._rosters[key]
-
-    def _mark_related(self, roster: Roster, task: TaskObject) -> None:
-        """Mark those who depend on a task, and those who claim its name."""
-        for uid in (*roster.dependents_of(task.name), *roster.claimants_of(task.name)):
-            related = roster.tasks.get(uid)
-            if related and uid != task.meta.uid:
-                self._marks.task(related.meta.key)
-
-    def _mark_all(self, run: Key) -> None:
-        for task in self.roster(run).tasks.values():
+    def _mark(self, tasks: Iterable[TaskObject]) -> None:
+        for task in tasks:
             self._marks.task(task.meta.key)
 
     def _mark_users(self, profile: Metadata) -> None:
-        for task in self._tasks.values():
-            if task.meta.namespace != profile.namespace or task.status.phase in SETTLED_PHASES:
-                continue
-            effective = self.effective_of(task)
-            if effective and effective.profile == profile.name:
-                self._marks.task(task.meta.key)
+        neighbours = (one for one in self._tasks.values() if one.meta.namespace == profile.namespace)
+        moving = (
+            (one, self.effective_of(one)) for one in neighbours if one.status.phase not in SETTLED_PHASES
+        )
+        self._mark(task for task, has in moving if has and has.profile == profile.name)

@@ -15,10 +15,6 @@ _RETRY: Final = "kubectl bernstein retry {task}"
 _AGAIN: Final = "While the run goes on, a new AgentTask with spec.name {name} can take its place."
 _RETRIED: Final = "The operator tries again by itself."
 
-_BIGGER: Final = (
-    "A bigger budget lets it start: kubectl patch bernsteinrun/{run} --type merge -p"
-    ' \'{{"spec":{{"budget":{{"usd":"N"}}}}}}\''
-)
 _ANSWER: Final = "kubectl bernstein answer {task} WORDS…"
 
 WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
@@ -58,9 +54,13 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
             " concurrency.maxPerRole: kubectl edit bernsteinrun/{run}"
         ),
         AdmittedReason.BUDGET_RESERVED: (
-            f"It starts by itself if live agents spend less than was reserved for them. {_BIGGER}"
+            "It starts by itself when live agents cost less than they reserve. See kubectl bernstein budget"
+            " {run}; a higher cap is spec.budget.usd of the run."
         ),
-        AdmittedReason.BUDGET_CRITICAL: _BIGGER,
+        AdmittedReason.BUDGET_CRITICAL: (
+            'kubectl patch bernsteinrun/{run} --type merge -p \'{{"spec":{{"budget":{{"usd":N}}}}}}\' with a'
+            " higher N, or spec.essential of the task; see kubectl bernstein budget {run}."
+        ),
         AdmittedReason.TASK_BUDGET_EXHAUSTED: "Raise its own budget: kubectl edit agenttask/{task}",
         AdmittedReason.POD_WAITING: "kubectl describe pod {pod}",
     }
@@ -111,9 +111,11 @@ RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
         RunReason.SPAWNING_PAUSED: (
             "It goes on by itself once the nodes are less busy. See what keeps them so: kubectl top nodes"
         ),
-        RunReason.BUDGET_EXHAUSTED: _BIGGER,
         RunReason.SUSPENDED: "kubectl bernstein resume {run}",
         RunReason.INVALID_SPEC: "Correct what is named: kubectl edit bernsteinrun/{run}",
+        RunReason.BUDGET_EXHAUSTED: "Raise spec.budget of the run: kubectl bernstein budget {run}",
+        RunReason.BUDGET_REQUIRED: "Set spec.budget.usd of the run.",
+        RunReason.CONFIG_UNREAD: "It starts by itself once the ConfigMap of spec.configFrom was read.",
         RunReason.DRAINING: "Nothing: a cancel or drain is for good.",
     }
 )

@@ -8,7 +8,7 @@ from bernstein_operator.api.money import Money
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.task_status import Usage
 from bernstein_operator.decisions.task import decide
-from bernstein_operator.decisions.usage import facts, total
+from bernstein_operator.decisions.usage import facts, of_contract, total
 from tests.unit.objects import (
     COMMIT_A,
     COMMIT_B,
@@ -63,8 +63,8 @@ def test_a_result_goes_on_record() -> None:
         retry_after_seconds=7,
         finish_percent=18,
     )
+    assert of_contract(result.usage) == SOME
     assert facts(result) == {
-        "usage": SOME,
         "head_before": COMMIT_A,
         "head_after": COMMIT_B,
         "branch": "b/r/t",

@@ -395,7 +395,8 @@ def test_many_holders_are_counted(count: int, named: str) -> None:
             RUN,
             {
                 *(RunReason.AT_CEILING, "CeilingZero", "AtOperatorCeiling", "SpawningPaused"),
-                *("BudgetExhausted", "Suspended", "InvalidSpec", "Draining"),
+                *("BudgetExhausted", "BudgetRequired", "ConfigUnread"),
+                *("Suspended", "InvalidSpec", "Draining"),
             },
         ),
     ],

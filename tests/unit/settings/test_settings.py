@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bernstein_operator.api.money import Money
 from bernstein_operator.settings import Settings, from_environment
 
 
@@ -18,6 +19,13 @@ def test_without_a_word_the_defaults_hold() -> None:
         ("BERNSTEIN_WATCH_NAMESPACES", "a, b,,a", "namespaces", ("a", "b")),
         ("BERNSTEIN_MAX_AGENTS", "12", "max_agents", 12),
         ("BERNSTEIN_MAX_AGENTS", "0", "max_agents", 0),
+        ("BERNSTEIN_MAX_COST_USD", "$12.50", "max_cost_usd", Money(12_500_000)),
+        ("BERNSTEIN_MAX_COST_USD", "0", "max_cost_usd", Money()),
+        ("BERNSTEIN_MAX_COST_USD", "-1", "max_cost_usd", Money()),
+        ("BERNSTEIN_MAX_RUN_COST_USD", "50", "max_run_cost_usd", Money(50_000_000)),
+        ("BERNSTEIN_DEFAULT_BUDGET_USD", "5", "default_budget_usd", Money(5_000_000)),
+        ("BERNSTEIN_ESTIMATE_PER_ATTEMPT_USD", "0.25", "estimate_per_attempt_usd", Money(250_000)),
+        ("BERNSTEIN_REQUIRE_BUDGET", "true", "require_budget", True),
         ("BERNSTEIN_MAX_AGENTS_TOTAL", "40", "max_agents_total", 40),
         ("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", "0", "max_agents_per_namespace", 0),
         (
@@ -57,6 +65,13 @@ def test_each_variable_is_heard(variable: str, text: str, field: str, value: Any
         ("BERNSTEIN_MAX_AGENTS", "many"),
         ("BERNSTEIN_MAX_AGENTS", "-1"),
         ("BERNSTEIN_MAX_AGENTS", "2.5"),
+        ("BERNSTEIN_MAX_COST_USD", "nan"),
+        ("BERNSTEIN_MAX_COST_USD", "inf"),
+        ("BERNSTEIN_MAX_COST_USD", "lots"),
+        ("BERNSTEIN_MAX_RUN_COST_USD", "0"),
+        ("BERNSTEIN_DEFAULT_BUDGET_USD", "-1"),
+        ("BERNSTEIN_ESTIMATE_PER_ATTEMPT_USD", "0"),
+        ("BERNSTEIN_REQUIRE_BUDGET", "perhaps"),
         ("BERNSTEIN_MAX_AGENTS_TOTAL", "-1"),
         ("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", "all"),
         ("BERNSTEIN_LOAD_INTERVAL_SECONDS", "0"),
