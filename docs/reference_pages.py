@@ -256,9 +256,9 @@ def _settings_page() -> Iterator[str]:
     yield from _table(("flag", "environment", "default", "meaning"), rows)
     yield "\nWith Helm they are the values `maxAgents`, `maxAgentsTotal`, `maxAgentsPerNamespace`,"
     yield "`maxCostUsd`, `maxRunCostUsd`, `defaultBudgetUsd`, `estimatePerAttemptUsd`, `requireBudget`,"
-    yield "`watchNamespaces`, `agentImage`, `reports.enabled`, `anthropicTaskBudgets`, `log.level` and"
-    yield "`log.format` of `charts/bernstein-operator/values.yaml`; what concerns the Pod, the Lease and the"
-    yield "Service of the reports the chart sets by itself. The command line:\n"
+    yield "`watchNamespaces`, `agentImage`, `reports.enabled`, `anthropicTaskBudgets`, those of"
+    yield "`load` and `log` in `charts/bernstein-operator/values.yaml`; what concerns the Pod, the Lease and"
+    yield "the Service of the reports the chart sets by itself. The command line:\n"
     yield "```"
     yield "bernstein-operator run [--kubeconfig FILE] [--leader-elect true|false] [--lease-namespace NAME]"
     yield "bernstein-operator --version"

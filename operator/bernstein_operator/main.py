@@ -25,6 +25,7 @@ from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.ledger import Ledger
 from bernstein_operator.control.queue import WorkQueue
 from bernstein_operator.control.reporting import Reports
+from bernstein_operator.control.signals import Signals
 from bernstein_operator.control.sync import Sync
 from bernstein_operator.control.watcher import PodWatcher
 from bernstein_operator.control.writer import Writer
@@ -45,6 +46,7 @@ from bernstein_operator.kube.lease import (
     Tenure,
     Unopposed,
 )
+from bernstein_operator.kube.load_source import LoadQuery
 from bernstein_operator.kube.recorder import Recorder
 from bernstein_operator.kube.tokens import Tokens
 from bernstein_operator.settings import Settings, from_environment, switch
@@ -59,6 +61,7 @@ AGENT_PODS: Final = f"app.kubernetes.io/managed-by={MANAGED_BY},{LABEL_COMPONENT
 USER_AGENT: Final = f"bernstein-operator/{__version__}"
 STUCK_AFTER_SECONDS: Final = 120.0
 DRAIN_SECONDS: Final = 10.0
+LOAD_QUERY_SECONDS: Final = 5.0
 
 
 class Operator:
@@ -83,6 +86,20 @@ class Operator:
             user_agent=USER_AGENT,
             gate=Gate(clock.monotonic, longest=LOOK_SECONDS),
             timeouts=LEASE_TIMEOUTS,
+        )
+        # What the server aggregates may be down and say for how long to wait: that is for nobody else.
+        self._load_api = KubeApi(
+            connection, user_agent=USER_AGENT, gate=Gate(clock.monotonic, longest=settings.load_interval)
+        )
+        self._load_query = _load_query(settings)
+        self._signals = Signals(
+            self._load_api,
+            self.world,
+            self._marks,
+            clock=clock.now,
+            everywhere=settings.namespaces == ("",),
+            query=self._load_query,
+            interval=settings.load_interval,
         )
         self._office = _election(settings, self._lease_api, tenure) if settings.leader_elect else Unopposed()
         self._recorder = Recorder(self._api)
@@ -167,6 +184,9 @@ class Operator:
             await self._reports.stop()
         await self._api.close()
         await self._lease_api.close()
+        await self._load_api.close()
+        if self._load_query:
+            await self._load_query.close()
 
     async def _hold_office(self) -> None:
         await self._office.run()
@@ -187,6 +207,7 @@ class Operator:
             await self._sync.refresh(*(one.relist for one in self._informers))
         configs = ConfigReader(self._api, self.world, clock.monotonic)
         self._background += [self._spawn(self._ledger.watch(self._look_for_rows)), self._spawn(configs.run())]
+        self._background.append(self._spawn(self._signals.run()))
         await self._ledger.ready()
         profiles = self.world.profiles.objects.values()
         await self._herald.tell_owed(self.world.tasks, self.world.runs, profiles, now=clock.now())
@@ -252,6 +273,14 @@ def _election(settings: Settings, api: KubeApi, tenure: Tenure) -> Election:
 def _badge(settings: Settings, api: KubeApi) -> Badge:
     namespace = settings.pod_namespace or own_namespace()
     return Badge(api, namespace=namespace, pod=settings.pod, lease=settings.lease_name)
+
+
+def _load_query(settings: Settings) -> LoadQuery | None:
+    if not (settings.load_url and settings.load_query):
+        if settings.load_url or settings.load_query:
+            log.warning("a load source needs both BERNSTEIN_LOAD_URL and BERNSTEIN_LOAD_QUERY")
+        return None
+    return LoadQuery(settings.load_url, settings.load_query, timeout=LOAD_QUERY_SECONDS)
 
 
 async def _cancelled(*tasks: "asyncio.Task[None]") -> None:

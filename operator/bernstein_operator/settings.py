@@ -22,6 +22,8 @@ DEFAULT_PORT: Final = 8080
 DEFAULT_REPORT_PORT: Final = 8081
 DEFAULT_AGENT_IMAGE: Final = "bernstein-agent:latest"
 DEFAULT_LEASE_NAME: Final = "bernstein-operator"
+DEFAULT_LOAD_INTERVAL: Final = 10
+_LONGEST_LOAD_INTERVAL: Final = 60
 _MAX_PORT: Final = 65_535
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _FORMATS: Final = ("json", "text")
@@ -47,6 +49,9 @@ class Settings:
         require_budget: whether a run without a budget starts nothing: true or false.
         max_agents_total: how many agents of all runs together may be live.
         max_agents_per_namespace: how many agents of all runs of one namespace may be live.
+        load_url: base URL of a Prometheus that knows nodes' load average; acts together with the next one.
+        load_query: instant query of it: percent for each CPU, by node (label node or instance) or for all.
+        load_interval: seconds between two looks at how busy nodes are; 1 to 60.
         http_port: port of /healthz, /readyz and /metrics; 0 takes any free one.
         report_url: where agents' Pods reach report_port of the leader; without it agents report nothing.
         report_port: port that agents report their spend to; 0 takes any free one.
@@ -72,6 +77,9 @@ class Settings:
     require_budget: bool = False
     max_agents_total: int | None = None
     max_agents_per_namespace: int | None = None
+    load_url: str = ""
+    load_query: str = ""
+    load_interval: int = DEFAULT_LOAD_INTERVAL
     http_port: int = DEFAULT_PORT
     report_url: str = ""
     report_port: int = DEFAULT_REPORT_PORT
@@ -119,6 +127,9 @@ def from_environment(
         require_budget=read("BERNSTEIN_REQUIRE_BUDGET", switch, default=False),
         max_agents_total=read("BERNSTEIN_MAX_AGENTS_TOTAL", _count, None),
         max_agents_per_namespace=read("BERNSTEIN_MAX_AGENTS_PER_NAMESPACE", _count, None),
+        load_url=read("BERNSTEIN_LOAD_URL", _url, ""),
+        load_query=read("BERNSTEIN_LOAD_QUERY", str, ""),
+        load_interval=read("BERNSTEIN_LOAD_INTERVAL_SECONDS", _interval, DEFAULT_LOAD_INTERVAL),
         http_port=read("BERNSTEIN_HTTP_PORT", _port, DEFAULT_PORT),
         report_url=read("BERNSTEIN_REPORT_URL", _url, ""),
         report_port=read("BERNSTEIN_REPORT_PORT", _port, DEFAULT_REPORT_PORT),
@@ -180,6 +191,13 @@ def _count(text: str) -> int | None:
     if number < 0:
         raise ValueError("a whole number of 0 or more is expected")
     return number
+
+
+def _interval(text: str) -> int:
+    seconds = int(text)
+    if not 1 <= seconds <= _LONGEST_LOAD_INTERVAL:
+        raise ValueError(f"between 1 and {_LONGEST_LOAD_INTERVAL} whole seconds are expected")
+    return seconds
 
 
 def _amount(text: str) -> Money:

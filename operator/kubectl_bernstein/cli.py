@@ -21,6 +21,7 @@ from kubectl_bernstein.scene import Scene
 from kubectl_bernstein.session import Session, common, connected
 from kubectl_bernstein.views.budget import budget_view
 from kubectl_bernstein.views.order import order_view
+from kubectl_bernstein.views.queue import queue_view
 from kubectl_bernstein.views.status import runs_view
 from kubectl_bernstein.views.tasks import tasks_view
 from kubectl_bernstein.views.tree import tree_view
@@ -71,6 +72,21 @@ def tasks(run: str | None, *, everywhere: bool) -> None:
     if run:
         scene = scene.within(find_run(scene, run))
     session.show(tasks_view(scene, everywhere=everywhere, now=clock.now()))
+
+
+@cli.command()
+@click.argument("run", required=False)
+@common
+def queue(run: str | None) -> None:
+    """Show the tasks of RUN, or of all runs, that wait for nothing but a slot, in the order of their turns.
+
+    Those that their role's ceiling lets pass stand at the end, without a position.
+    """
+    session = Session.current()
+    scene = session.cluster().scene()
+    if run:
+        scene = scene.within(find_run(scene, run))
+    session.show(queue_view(scene, now=clock.now()))
 
 
 @cli.command()
@@ -179,10 +195,23 @@ def quarantine(task: str, why: tuple[str, ...]) -> None:
 
 
 @cli.command()
+@click.argument("task")
+@click.argument("words", nargs=-1, required=True)
+@common
+def answer(task: str, words: tuple[str, ...]) -> None:
+    """Answer what TASK asks.
+
+    Another attempt goes on with question and answer in its prompt. What a task asks is told by why.
+    """
+    cluster = Session.current().cluster()
+    _carry_out(cluster, orders.answer(find_task(cluster.scene(), task), " ".join(words).strip()))
+
+
+@cli.command()
 @click.argument("target", metavar="RUN|TASK")
 @common
 def retry(target: str) -> None:
-    """Give a task that failed or is in quarantine a fresh start.
+    """Give a task that failed, asks or is in quarantine a fresh start.
 
     Its counters begin anew, its attempts go on counting. Of a run that holds for each such task, and a Failed
     one is reopened. A blocked task is looked at again.

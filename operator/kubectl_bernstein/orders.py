@@ -71,6 +71,16 @@ def quarantine(task: TaskObject, why: str) -> Order:
     return _in_words(task, CommandVerb.QUARANTINE, why, text)
 
 
+def answer(task: TaskObject, words: str) -> Order:
+    """Return the order that answers what a task asks; CommandError where it asks nothing."""
+    _must_be_there(task, "be answered")
+    if task.status.phase is not TaskPhase.AWAITING_INPUT:
+        raise CommandError(f"{reference(task)} is {task.status.phase}: it asks nothing")
+    if not words.strip():
+        raise CommandError("an answer needs words")
+    return _in_words(task, CommandVerb.ANSWER, words, "answered: another attempt goes on with it")
+
+
 def drain(run: RunObject) -> Order:
     """Return the order that lets a run's live agents finish and starts nothing; CommandError if it can't."""
     if run.status.phase is RunPhase.CANCELLED:
@@ -133,7 +143,7 @@ def _retry_run(run: RunObject) -> str:
     if run.status.phase in FINAL_RUN_PHASES:
         raise CommandError(f"{reference(run)} ended as {run.status.phase}, for good: it can't be retried")
     _must_not_wind_down(run, "be retried")
-    return "retried: what failed or is in quarantine gets a fresh start"
+    return "retried: what failed, asks or is in quarantine gets a fresh start"
 
 
 def _retry_task(task: TaskObject, run: RunObject | None) -> str:

@@ -25,6 +25,7 @@ _STYLES: Final[Mapping[str, str]] = {
     TaskPhase.FAILED: "red",
     TaskPhase.ABANDONED: "red",
     TaskPhase.QUARANTINED: "yellow",
+    TaskPhase.AWAITING_INPUT: "yellow",
     TaskPhase.BLOCKED_BY_FAILURE: "magenta",
     TaskPhase.BLOCKED_BY_ABANDON: "magenta",
     TaskPhase.CANCELLED: "dim",

@@ -70,9 +70,15 @@ def test_roles_have_no_wildcard_and_no_secrets(render: Render, values: Path) -> 
 def test_nodes_are_read_where_the_operator_watches_the_whole_cluster(render: Render, values: Path) -> None:
     roles = of_kind(render(values=values), "Role", "ClusterRole")
     for role in roles:
-        verbs = {kind: rule["verbs"] for rule in role["rules"] for kind in rule.get("resources", ())}
-        everywhere = role["kind"] == "ClusterRole" and "pods" in verbs
-        assert verbs.get("nodes") == (["get"] if everywhere else None)
+        verbs = {
+            (group, kind): rule["verbs"]
+            for rule in role["rules"]
+            for group in rule.get("apiGroups", ())
+            for kind in rule.get("resources", ())
+        }
+        everywhere = role["kind"] == "ClusterRole" and ("", "pods") in verbs
+        assert verbs.get(("", "nodes")) == (["get", "list"] if everywhere else None)
+        assert verbs.get(("metrics.k8s.io", "nodes")) == (["list"] if everywhere else None)
 
 
 def test_the_operator_deletes_what_it_made_and_what_a_ttl_is_over_of_and_nothing_else(render: Render) -> None:
@@ -289,10 +295,16 @@ def test_the_operators_pod_is_confined(render: Render) -> None:
 
 def test_values_reach_the_operators_settings(render: Render) -> None:
     variables = environment(
-        render("maxAgents=7", "log.level=DEBUG", "log.format=text", "watchNamespaces={a,b}")
+        render(
+            "maxAgents=7",
+            "log.level=DEBUG",
+            "log.format=text",
+            "watchNamespaces={a,b}",
+            "load.intervalSeconds=30",
+        )
     )
     settings = from_environment(variables)
-    assert settings.max_agents == 7
+    assert (settings.max_agents, settings.load_interval) == (7, 30)
     assert settings.namespaces == ("a", "b")
     assert (settings.log_level, settings.log_json) == ("DEBUG", False)
     assert settings.agent_image == "bernstein-agent:0.1.0"
@@ -301,6 +313,24 @@ def test_values_reach_the_operators_settings(render: Render) -> None:
 
 def test_the_providers_countdown_is_switched_on_by_a_value(render: Render) -> None:
     assert from_environment(environment(render("anthropicTaskBudgets=true"))).anthropic_task_budgets is True
+
+
+@pytest.mark.parametrize(
+    ("settings", "source"),
+    [
+        pytest.param([], ("", ""), id="there is none"),
+        pytest.param(
+            ["load.url=http://p:9090", "load.query=node_load1"], ("http://p:9090", "node_load1"), id="both"
+        ),
+        pytest.param(["load.url=http://p:9090"], ("", ""), id="no query"),
+        pytest.param(["load.query=node_load1"], ("", ""), id="no server"),
+    ],
+)
+def test_the_load_source_needs_its_server_and_its_query(
+    render: Render, settings: list[str], source: tuple[str, str]
+) -> None:
+    found = from_environment(environment(render(*settings)))
+    assert (found.load_url, found.load_query) == source
 
 
 @pytest.mark.parametrize(
@@ -394,6 +424,7 @@ def test_the_profile_is_a_hook_only_until_its_kind_is_known() -> None:
         pytest.param("maxAgentsPerNamespace=all", "maxAgentsPerNamespace", id="a word for that number"),
         pytest.param("maxAgents=many", "maxAgents", id="a word for a number"),
         pytest.param("anthropicTaskBudgets=maybe", "anthropicTaskBudgets", id="a word for a switch"),
+        pytest.param("load.url=prometheus:9090", "load", id="a load source that is no URL"),
         pytest.param("maxCostUsd=lots", "maxCostUsd", id="a word for an amount"),
         pytest.param("image.digest=latest", "digest", id="a tag for a digest"),
         pytest.param("replicas=-1", "replicas", id="a negative number of replicas"),

@@ -62,6 +62,14 @@ def gives_up(kube: Kube, pod: Manifest) -> None:
     end_pod(kube, pod, "Failed", 1, "Error", result=result)
 
 
+def wonders(kube: Kube, pod: Manifest) -> None:
+    """End as an agent that asks a person something."""
+    asked = {"reason": "Asked", "question": "Which of the two?"}
+    end_pod(
+        kube, pod, "Failed", 1, "Error", result=make_result(pod, result_class="asked", exit_code=1, **asked)
+    )
+
+
 def runs_out_of_memory(kube: Kube, pod: Manifest) -> None:
     """End as the kernel ends who takes too much."""
     end_pod(kube, pod, "Failed", 137, "OOMKilled")
@@ -125,7 +133,8 @@ def closes_up(kube: Kube) -> None:
 
 
 RUN = make_run(
-    max_agents=5,
+    # What the ceiling makes of so many failures depends on the moments in which it looks.
+    concurrency={"maxAgents": 5, "adaptive": {"enabled": False}},
     repository={"url": "git://git.invalid/a", "ref": "main"},
     taskDefaults={"retry": {"limit": 1, "backoffSeconds": 1, "maxBackoffSeconds": 1}},
     tasks=[
@@ -156,9 +165,10 @@ SEPARATE = [
     make_task("keyless", profile="keyless"),
     make_task("locked-out", profile="keyless", depends_on=["plain"], priority=9),
     make_task("limited", profile="limited"),
+    make_task("curious"),
     make_task("last", suspend=True),
 ]
-COMING_BACK = ("caged", "redone", "keyless", "limited", "hungry", "r-flaky")
+COMING_BACK = ("caged", "redone", "keyless", "limited", "hungry", "r-flaky", "curious")
 """Tasks that fail for a while: the last one keeps the run from ending before they are through."""
 OTHER = make_run("drained", max_agents=1, tasks=[inline_task("a", priority=1), inline_task("b")])
 PROFILES = [
@@ -189,6 +199,7 @@ PARTS: Mapping[str, Sequence[Part]] = {
     "keyless": [Part(is_let_in_no_more), Part(commits)],
     "locked-out": [Part(commits)],
     "limited": [Part(is_asked_to_wait), Part(commits)],
+    "curious": [Part(wonders), Part(commits)],
     "last": [Part(commits)],
     "drained-a": [Part(commits, when=partial(is_phase, "bernsteinruns", "drained", "Draining"))],
 }
@@ -201,6 +212,7 @@ CUES = [
         Cue(partial(has_stopped, "caged"), tells("caged", retry="1")),
     ],
     [Cue(task_is("redone", "Failed"), tells("redone", retry="1"))],
+    [Cue(task_is("curious", "AwaitingInput"), tells("curious", answer="the second"))],
     [Cue(task_is("keyless", "Failed"), tells("keyless", retry="1"))],
     [Cue(task_is("drained-a", "Running"), asks("bernsteinruns", "drained", drain="true"))],
     [Cue(is_all_but_over, closes_up)],
@@ -213,6 +225,7 @@ CUES = [
 
 ENDS = {
     "caged": "Succeeded",
+    "curious": "Succeeded",
     "drained-a": "Succeeded",
     "drained-b": "Cancelled",
     "heir": "BlockedByAbandon",

@@ -7,6 +7,7 @@ from typing import Final
 
 from bernstein_agent.contract import Result
 from bernstein_operator.api.concurrency import ConcurrencyStatus
+from bernstein_operator.api.load import NodeLoad
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.run_config import RunConfig
@@ -259,6 +260,7 @@ class RunSnapshot:
         outcomes: of its attempts that ended within its window.
         ceiling: what this process last concluded of its ceiling, stored or not; None before that.
         evaluated: when its outcomes were last looked at in this process.
+        load: how busy the nodes are that it could use, None where nothing can be said of that yet.
         pause: set while its nodes are too busy.
         config: what its ConfigMap says of its limits; None where it has one that hasn't been read yet.
         operator_budget: what the operator's own settings say of any run's budget.
@@ -287,6 +289,7 @@ class RunSnapshot:
     outcomes: OutcomeWindow = OutcomeWindow()
     ceiling: ConcurrencyStatus | None = None
     evaluated: datetime | None = None
+    load: NodeLoad | None = None
     pause: Pause | None = None
     operator_room: int | None = None
     config: RunConfig | None = _SILENT

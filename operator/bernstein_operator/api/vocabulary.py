@@ -295,6 +295,8 @@ class RunReason(StrEnum):
     """The nodes are less busy again."""
     METRICS_UNAVAILABLE = "MetricsUnavailable"
     """The load of the nodes can't be known; the text says why, and since when it has no say."""
+    NODES_OUT_OF_REACH = "NodesOutOfReach"
+    """The operator works in some namespaces only and so may not read nodes; their load has no say."""
     METRICS_AVAILABLE = "MetricsAvailable"
     """The load of the nodes is known again."""
     WARN = "Warn"

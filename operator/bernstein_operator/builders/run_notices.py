@@ -98,7 +98,8 @@ def _load_notices(status: BernsteinRunStatus) -> Iterator[Notice]:
         note = f"The nodes are less busy: up to {status.concurrency.effective} agents again."
         yield Notice(EventReason.SPAWNING_RESUMED, status.concurrency.resumed_time, note, action="Resume")
     known = find(status.conditions, ConditionType.NODE_METRICS_AVAILABLE)
-    if known and known.status == ConditionStatus.FALSE:
+    # How the operator was installed is no news of a run.
+    if known and known.reason == RunReason.METRICS_UNAVAILABLE:
         at = known.last_transition_time
         yield Notice(EventReason.NODE_METRICS_UNAVAILABLE, at, known.message, WARNING, action="Measure")
 

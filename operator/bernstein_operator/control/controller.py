@@ -298,7 +298,8 @@ class Controller:
             return None
         self._writer.herald.run_seen(snapshot.run)
         ledger = self._writer.ledger.books.state(snapshot.run, self._world.roster(name).tasks)
-        snapshot = replace(snapshot, ledger=ledger)
+        load = self._world.nodes.load(snapshot.run, self._world.roster(name))
+        snapshot = replace(snapshot, ledger=ledger, load=load)
         decision = decide_run(snapshot, now=clock.now())
         self._world.roster(name).conclude(decision)
         pause = self._pause_of(name) if decision.create else None

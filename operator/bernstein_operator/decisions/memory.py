@@ -4,22 +4,16 @@ Kubernetes writes amounts as text with a suffix. They are computed in whole byte
 exactly and the same failure always leads to the same amount.
 """
 
-import re
 from fractions import Fraction
 from typing import Final
 
 from bernstein_operator.api.profile import AgentProfileSpec, MemoryGrowth, Resources
+from bernstein_operator.decisions.quantity import BINARY, DECIMAL, exact
 
 DEFAULT_LIMIT: Final = "1Gi"
 """Where a profile says nothing of memory."""
 LARGEST: Final = 2**63 - 1
 """Kubernetes holds no amount above it."""
-_FORM: Final = re.compile(r"([0-9.]+)(?:([KMGTPE]i|[numkMGTPE])|[eE]([-+]?[0-9]+))?")
-_BINARY: Final = {f"{prefix}i": 1024**power for power, prefix in enumerate("KMGTPE", start=1)}
-_DECIMAL: Final = {prefix: 1000**power for power, prefix in enumerate("kMGTPE", start=1)}
-_SMALL: Final = {"m": Fraction(1, 10**3), "u": Fraction(1, 10**6), "n": Fraction(1, 10**9)}
-_LONGEST_EXPONENT: Final = 60
-"""More digits than any amount can have; what is above must not be computed with."""
 
 
 def in_bytes(quantity: str) -> int:
@@ -28,18 +22,12 @@ def in_bytes(quantity: str) -> int:
     Raises:
         ValueError: it isn't a quantity; the API's models let none in that isn't.
     """
-    form = _FORM.fullmatch(quantity)
-    if not form:
-        raise ValueError(f"{quantity!r} is no quantity")
-    number, suffix, exponent = form.groups()
-    power = max(-_LONGEST_EXPONENT, min(int(exponent or 0), _LONGEST_EXPONENT))
-    factor = {**_BINARY, **_DECIMAL, **_SMALL}.get(suffix, 1) if suffix else Fraction(10) ** power
-    return min(_up(Fraction(number) * factor), LARGEST)
+    return min(_up(exact(quantity)), LARGEST)
 
 
 def as_quantity(amount: int) -> str:
     """Return whole bytes in the largest unit that holds them exactly."""
-    units = {**_DECIMAL, **_BINARY}
+    units = {**DECIMAL, **BINARY}
     fitting = [(factor, unit) for unit, factor in units.items() if amount and amount % factor == 0]
     if not fitting:
         return str(amount)

@@ -30,6 +30,7 @@ from bernstein_operator.api.vocabulary import (
 )
 from bernstein_operator.decisions.ceiling import ceiling_conditions, ceiling_of
 from bernstein_operator.decisions.conditions import Standing, Wanted, merge, run_conditions, stalled
+from bernstein_operator.decisions.pausing import load_conditions, under_load
 from bernstein_operator.decisions.plan import RunDecision, earliest
 from bernstein_operator.decisions.progress import progress
 from bernstein_operator.decisions.run_budget import Finances, budget_conditions, finances, told_of
@@ -60,7 +61,7 @@ def decide_run(snapshot: RunSnapshot, *, now: datetime) -> RunDecision:
         return RunDecision(status=run.status)
     if run.spec is None or run.invalid:
         return _invalid(snapshot, now=now)
-    snapshot = _reopened(_obeying(_reopened(snapshot), now=now))
+    snapshot = under_load(_reopened(_obeying(_reopened(snapshot), now=now)), now=now)
     ceiling = ceiling_of(snapshot, run.spec, closing=_closing(snapshot), now=now)
     money = finances(snapshot, run.spec, now=now)
     late = has_passed(run, now=now)
@@ -213,7 +214,7 @@ def _status(
     wanted += [
         *input_required(snapshot, verdict.phase),
         *warning(snapshot.run, phase=verdict.phase, warned=warned),
-        *([] if ended else ceiling_conditions(ceiling)),
+        *([] if ended else [*ceiling_conditions(ceiling), *load_conditions(snapshot, now=now)]),
         *budget_conditions(money.status, verdict.phase),
     ]
     changes = {

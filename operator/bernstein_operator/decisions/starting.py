@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from bernstein_operator.api.effective import EffectiveTask
+from bernstein_operator.api.pod import Metadata
 from bernstein_operator.api.task_status import AgentTaskStatus, BlockedBy
 from bernstein_operator.api.vocabulary import (
     BLOCKED_PHASES,
@@ -80,14 +82,18 @@ def _ready(course: Course, question: Question) -> Course:
         text = f"Attempt {status.attempt} has its slot."
         standing = Standing(AdmittedReason.ADMITTED, text, admitted=True)
         return replace(course, status=status, standing=standing, actions=(CreatePod(),))
-    meta = snapshot.task.meta
-    born = meta.creation_timestamp.isoformat() if meta.creation_timestamp else ""
     need = need_of(course.status, effective, question.profile)
-    candidate = Candidate(meta.uid, effective.priority, effective.role, (born, meta.name), need=need)
+    candidate = replace(candidate_of(snapshot.task.meta, effective), need=need)
     course = replace(course, candidate=candidate)
     if snapshot.refusal:
         return replace(course, standing=Standing(snapshot.refusal.reason, snapshot.refusal.message))
     return _queued(course, question)
+
+
+def candidate_of(meta: Metadata, effective: EffectiveTask) -> Candidate:
+    """Return a task that waits for nothing but a slot as the queue of its run takes it."""
+    born = meta.creation_timestamp.isoformat() if meta.creation_timestamp else ""
+    return Candidate(meta.uid, effective.priority, effective.role, (born, meta.name))
 
 
 def _queued(course: Course, question: Question) -> Course:

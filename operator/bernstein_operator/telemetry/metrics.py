@@ -10,6 +10,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from math import nan
 from typing import Final
 
 from prometheus_client import (
@@ -25,6 +26,7 @@ from bernstein_agent.contract import ResultClass
 from bernstein_operator.api.budget import BudgetStatus
 from bernstein_operator.api.choices import BudgetBand
 from bernstein_operator.api.concurrency import ConcurrencyStatus
+from bernstein_operator.api.load import LoadSource, Measure
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.vocabulary import SETTLED_PHASES, TaskPhase
 from bernstein_operator.decisions.usage import rise
@@ -119,6 +121,21 @@ REMAINING_AT_FINISH: Final = Histogram(
     "How much of its budget an agent had left when it was given its final turn, in percent.",
     ["role"],
     buckets=(0, 5, 10, 15, 20, 30, 40, 50, 75, 100),
+    registry=REGISTRY,
+)
+NODE_PERCENT: Final = Gauge(
+    "bernstein_node_percent",
+    "Mean load of the untainted nodes that have a fresh sample, by source; NaN: not known.",
+    ["source"],
+    registry=REGISTRY,
+)
+NODES_MEASURED: Final = Gauge(
+    "bernstein_nodes_measured", "How many nodes that mean is of.", ["source"], registry=REGISTRY
+)
+NODE_SAMPLE_AGE: Final = Gauge(
+    "bernstein_node_sample_age_seconds",
+    "Age of the newest of their samples when it was read; NaN: there is none.",
+    ["source"],
     registry=REGISTRY,
 )
 RECONCILES: Final = Counter(
@@ -266,6 +283,16 @@ def set_tasks(phases: Iterable[TaskPhase]) -> None:
     counts = Tally(phases)
     for phase in TaskPhase:
         TASKS.labels(phase).set(counts[phase])
+
+
+def set_node_load(source: LoadSource, known: Measure | None) -> None:
+    """Set what a source said last of all nodes; what isn't known is never 0 %."""
+    percent = known.percent if known else None
+    newest = known.newest if known else None
+    NODE_PERCENT.labels(source).set(nan if percent is None else float(percent))
+    NODES_MEASURED.labels(source).set(known.counted if known else 0)
+    age = (known.at - newest).total_seconds() if known and newest else nan
+    NODE_SAMPLE_AGE.labels(source).set(age)
 
 
 def _bounded(role: str) -> str:

@@ -27,7 +27,7 @@ class Accounting:
         roster.purse.put(task.meta.uid, account_of(task.status, scope, reported))
 
     def renew(self, roster: Roster) -> None:
-        """Take note of all tasks of a run anew: it says something else for all of them, or is another."""
+        """Take note of all tasks of a run anew: what it says for all has changed, or it is another."""
         for task in roster.tasks.values():
             self.put(roster, task)
 

@@ -24,6 +24,7 @@ from bernstein_operator.decisions.plan import RunDecision
 from bernstein_operator.decisions.reserving import Till
 from bernstein_operator.decisions.retrying import asks_for_retry, goes_on_after_retry
 from bernstein_operator.decisions.run_commands import retry_of
+from bernstein_operator.world.in_use import ProfilesInUse
 from bernstein_operator.world.outcomes import Outcomes
 from bernstein_operator.world.purse import Purse
 
@@ -46,6 +47,7 @@ class Roster:
         self.ceiling: ConcurrencyStatus | None = None
         self.evaluated: datetime | None = None
         self.full_roles: dict[str, int] = {}
+        self.in_use = ProfilesInUse()
         self._by_name: dict[str, dict[str, TaskObject]] = {}
         self._dependents: dict[str, set[str]] = {}
         self._phases: Counter[tuple[str, TaskPhase]] = Counter()
@@ -230,6 +232,7 @@ class Roster:
         for need in needs(task):
             self._dependents.setdefault(need, set()).add(task.meta.uid)
         self._phases[task.made_by, task.status.phase] += 1
+        self.in_use.put(task)
         if is_stuck(task):
             self._stuck[task.meta.uid] = task.made_by
         if task.status.phase in RETRIABLE_PHASES and not task.cancelled:
@@ -352,6 +355,7 @@ class Roster:
         for need in needs(task):
             self._dependents[need].discard(uid)
         self._phases[task.made_by, task.status.phase] -= 1
+        self.in_use.remove(task)
         self._stuck.pop(uid, None)
         if uid in self._retriable:
             self._retriable_by_maker[self._retriable.pop(uid)] -= 1

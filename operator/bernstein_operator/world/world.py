@@ -27,6 +27,7 @@ from bernstein_operator.world.config import Configs
 from bernstein_operator.world.graves import Graves
 from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.meter import Meter
+from bernstein_operator.world.nodes import Nodes
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
 from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks
@@ -58,6 +59,7 @@ class World:
         self._rosters = Rosters()
         self.profiles = Profiles(marks, task_of=self._rosters.task)
         self.configs = Configs(marks)
+        self.nodes = Nodes(self.profiles.objects)
         self._pods = PodStore()
         self.meter = Meter(marks, self._pods, task_of=self._rosters.task, clock=clock)
         self._accounting = Accounting(self.meter, effective_of=self.effective_of)

@@ -39,6 +39,9 @@ _ONLY_THE_OPERATOR_KNOWS: Final = frozenset(
         AdmittedReason.PERMISSION_MISSING,
         AdmittedReason.NAMESPACE_TERMINATING,
         AdmittedReason.POD_NAME_CONFLICT,
+        AdmittedReason.ROLE_CEILING,
+        AdmittedReason.BUDGET_RESERVED,
+        AdmittedReason.BUDGET_CRITICAL,
     }
 )
 
@@ -56,6 +59,16 @@ def waits_for(scene: Scene, task: TaskObject, *, now: datetime) -> tuple[str, ..
     return _verdict(scene, task, now=now).waits_for
 
 
+def queues(scene: Scene, task: TaskObject, *, now: datetime) -> bool:
+    """Whether a task waits for nothing but a slot, as far as it can be told from outside the operator."""
+    if task.status.phase is not TaskPhase.PENDING or open_attempt(task.status):
+        return False
+    refused = _refused(scene, task)
+    # A role that is full now may not be so when the task's turn comes.
+    passed_over = refused is not None and refused.reason == AdmittedReason.ROLE_CEILING
+    return not any(_gates(scene, task, now=now)) and (refused is None or passed_over)
+
+
 def _of_phase(scene: Scene, task: TaskObject, *, now: datetime) -> Iterator[Point]:
     attempt = open_attempt(task.status)
     match task.status.phase:
@@ -67,6 +80,8 @@ def _of_phase(scene: Scene, task: TaskObject, *, now: datetime) -> Iterator[Poin
             yield _running(scene, task, attempt)
         case TaskPhase.BLOCKED_BY_FAILURE | TaskPhase.BLOCKED_BY_ABANDON:
             yield _blocked(scene, task)
+        case TaskPhase.AWAITING_INPUT:
+            yield _asking(scene, task)
         case _:
             yield _ended(scene, task)
 
@@ -153,6 +168,15 @@ def _blocked(scene: Scene, task: TaskObject) -> Point:
     told = find(task.status.conditions, ConditionType.BLOCKED)
     says = told.message if told else "A task that it depends on can't succeed any more."
     return point(scene, task, phase, says, BLOCKED[by.cause] if by else "")
+
+
+def _asking(scene: Scene, task: TaskObject) -> Point:
+    told = find(task.status.conditions, ConditionType.INPUT_REQUIRED)
+    asked = task.status.question
+    until = f" It waits until {moment(asked.deadline)}." if asked else ""
+    reason = told.reason if told else str(TaskPhase.AWAITING_INPUT)
+    text = f"It needs an answer: {asked.text if asked else ''}{until}"
+    return point(scene, task, reason, text, ENDED[TaskPhase.AWAITING_INPUT])
 
 
 def _ended(scene: Scene, task: TaskObject) -> Point:

@@ -15,6 +15,8 @@ _RETRY: Final = "kubectl bernstein retry {task}"
 _AGAIN: Final = "While the run goes on, a new AgentTask with spec.name {name} can take its place."
 _RETRIED: Final = "The operator tries again by itself."
 
+_ANSWER: Final = "kubectl bernstein answer {task} WORDS…"
+
 WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
     {
         AdmittedReason.ADMITTED: "",
@@ -47,6 +49,10 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
         ),
         AdmittedReason.INVALID_SPEC: "Correct what is named: kubectl edit agenttask/{task}",
         AdmittedReason.INVALID_GRAPH: "Change dependsOn of one of them, or cancel one.",
+        AdmittedReason.ROLE_CEILING: (
+            "It starts when an agent of its role has ended, or with a higher limit in the run's"
+            " concurrency.maxPerRole: kubectl edit bernsteinrun/{run}"
+        ),
         AdmittedReason.BUDGET_RESERVED: (
             "It starts by itself when live agents cost less than they reserve. See kubectl bernstein budget"
             " {run}; a higher cap is spec.budget.usd of the run."
@@ -55,6 +61,7 @@ WAITING: Final[Mapping[AdmittedReason, str]] = MappingProxyType(
             'kubectl patch bernsteinrun/{run} --type merge -p \'{{"spec":{{"budget":{{"usd":N}}}}}}\' with a'
             " higher N, or spec.essential of the task; see kubectl bernstein budget {run}."
         ),
+        AdmittedReason.TASK_BUDGET_EXHAUSTED: "Raise its own budget: kubectl edit agenttask/{task}",
         AdmittedReason.POD_WAITING: "kubectl describe pod {pod}",
     }
 )
@@ -66,6 +73,9 @@ ENDED: Final[Mapping[str, str]] = MappingProxyType(
         TaskReason.CONTRACT_BROKEN: f"Correct spec, image or credentials. Then: {_RETRY}",
         TaskReason.DISRUPTIONS_EXHAUSTED: f"See what takes the Pods away. Then: {_RETRY}",
         TaskReason.DEADLINE_EXCEEDED: f"Give it a later deadline. Then: {_RETRY}",
+        TaskReason.TASK_BUDGET_EXHAUSTED: f"Raise it: kubectl edit agenttask/{{task}}. Then: {_RETRY}",
+        TaskReason.INPUT_REQUIRED: _ANSWER,
+        TaskReason.INPUT_TIMEOUT: f"It asks again if it still has to. Then answer in time: {_RETRY}",
         TaskReason.DRAINED: "Nothing: a drain is for good. Make a new run.",
         TaskReason.QUARANTINED: (
             f"See what it has done. Then: {_RETRY}, or cancel or abandon it in the same way."
@@ -74,6 +84,7 @@ ENDED: Final[Mapping[str, str]] = MappingProxyType(
         TaskPhase.CANCELLED: f"Nothing: a cancel is for good. {_AGAIN}",
         TaskPhase.ABANDONED: f"Nothing: an abandonment is for good. {_AGAIN}",
         TaskPhase.FAILED: _RETRY,
+        TaskPhase.AWAITING_INPUT: f"{_ANSWER}, or without one: {_RETRY}",
     }
 )
 
@@ -96,6 +107,10 @@ RUN: Final[Mapping[RunReason, str]] = MappingProxyType(
             ' bernsteinrun/{run} --type merge -p \'{{"spec":{{"concurrency":{{"maxAgents":N}}}}}}\''
         ),
         RunReason.CEILING_ZERO: "Raise concurrency.maxAgents of the run, or the operator's own limit.",
+        RunReason.AT_OPERATOR_CEILING: "It starts by itself when its run's turn has come.",
+        RunReason.SPAWNING_PAUSED: (
+            "It goes on by itself once the nodes are less busy. See what keeps them so: kubectl top nodes"
+        ),
         RunReason.SUSPENDED: "kubectl bernstein resume {run}",
         RunReason.INVALID_SPEC: "Correct what is named: kubectl edit bernsteinrun/{run}",
         RunReason.BUDGET_EXHAUSTED: "Raise spec.budget of the run: kubectl bernstein budget {run}",

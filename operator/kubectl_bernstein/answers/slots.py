@@ -3,8 +3,15 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bernstein_operator.api.conditions import find
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, AdmittedReason, RunReason
+from bernstein_operator.api.vocabulary import (
+    ENDED_RUN_PHASES,
+    AdmittedReason,
+    ConditionType,
+    RunPhase,
+    RunReason,
+)
 from kubectl_bernstein.answers.point import Point, point
 from kubectl_bernstein.answers.remedies import RUN, WAITING
 from kubectl_bernstein.scene import Scene
@@ -26,6 +33,9 @@ def run_points(scene: Scene, task: TaskObject) -> Iterator[Point]:
     elif run.drained:
         text = "The run is being drained: nothing new starts, and this task is cancelled."
         yield _of_run(scene, task, RunReason.DRAINING, text)
+    elif run.status.phase is RunPhase.STOPPED:
+        text = "The run was stopped: its budget is used up, or what is left can't pay for any of its tasks."
+        yield _of_run(scene, task, RunReason.BUDGET_EXHAUSTED, text)
     elif run.spec and run.spec.suspend:
         yield _of_run(scene, task, RunReason.SUSPENDED, "The run is paused: nothing new starts.")
 
@@ -36,13 +46,21 @@ def slot_point(scene: Scene, task: TaskObject) -> Point:
     slots = run.status.concurrency if run else None
     if not run or not slots:
         return _queued(scene, task, "The operator has not counted the run's slots yet.")
+    if slots.paused_since:
+        text = f"The nodes that the run could use are too busy: {slots.message or ''}"
+        return _of_run(scene, task, RunReason.SPAWNING_PAUSED, text)
     if slots.effective == 0:
         text = "The run's ceiling is 0: nothing starts."
         return _of_run(scene, task, RunReason.CEILING_ZERO, text)
     holders = scene.holders(run.meta.key)
     if max(len(holders), slots.live) < slots.effective:
+        told = find(run.status.conditions, ConditionType.RECONCILING)
+        if told and told.reason == RunReason.AT_OPERATOR_CEILING:
+            return _of_run(scene, task, RunReason.AT_OPERATOR_CEILING, told.message)
         return _queued(scene, task, "It waits for a slot of its run, and one is free.")
-    return _of_run(scene, task, RunReason.AT_CEILING, _all_held(run, holders, ceiling=slots.effective))
+    held = _all_held(run, holders, ceiling=slots.effective)
+    why = f" {slots.message}" if slots.reduction and slots.message else ""
+    return _of_run(scene, task, RunReason.AT_CEILING, f"{held}{why}")
 
 
 def _all_held(run: RunObject, holders: tuple[TaskObject, ...], *, ceiling: int) -> str:

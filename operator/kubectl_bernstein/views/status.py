@@ -20,6 +20,7 @@ _TOLD: Final = (
     ("blocked_by_abandon", "blocked by an abandoned one"),
     ("abandoned", "abandoned"),
     ("quarantined", "in quarantine"),
+    ("awaiting_input", "waiting for an answer"),
     ("cancelled", "cancelled"),
 )
 

@@ -25,12 +25,13 @@ def tasks_view(scene: Scene, *, everywhere: bool, now: datetime) -> View:
 
 
 def reason(task: TaskObject) -> str:
-    """Return why a task waits, or why it ended otherwise than well; empty for one that does its work."""
+    """Return why a task waits, asks, or ended otherwise than well; empty for one that does its work."""
     admitted = find(task.status.conditions, ConditionType.ADMITTED)
     if admitted and admitted.status == ConditionStatus.FALSE:
         return admitted.reason
-    failed = find(task.status.conditions, ConditionType.FAILED)
-    return failed.reason if failed else ""
+    conditions = task.status.conditions
+    told = find(conditions, ConditionType.FAILED) or find(conditions, ConditionType.INPUT_REQUIRED)
+    return told.reason if told else ""
 
 
 def _row(scene: Scene, task: TaskObject, *, now: datetime) -> tuple[str, ...]:

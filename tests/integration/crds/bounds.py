@@ -1,52 +1,39 @@
 """Per field: values at its bounds that must be taken, and values beyond them that must be refused."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class Bounds(NamedTuple):
-    """What a field takes and what it refuses."""
-
-    accepted: tuple[object, ...]
-    refused: tuple[object, ...]
-
-
-_MONTH: Final = 2_592_000
-_DAY: Final = 86_400
-_TOO_BIG_FOR_INT32: Final = 2_147_483_648
-
-BOOLEAN: Final = Bounds((True, False), ("yes", 1))
-COUNTER: Final = Bounds((0, 1_000_000), (-1, 1_000_001, 1.5))
-AGENTS: Final = Bounds((0, 1, 1000), (-1, 1.5, 1001, _TOO_BIG_FOR_INT32))
-TOKENS: Final = Bounds((0, 2**53), (-1, 2**53 + 1))
-GENERATION: Final = Bounds((-1, 0, 2**53), (-2, "1"))
-TIMEOUT: Final = Bounds((1, _MONTH), (0, -5, _MONTH + 1, _TOO_BIG_FOR_INT32, "1h"))
-WAIT: Final = Bounds((0, _MONTH), (-1, _MONTH + 1))
-MOMENT: Final = Bounds(("2026-01-01T12:00:00Z", "2026-01-01T12:00:00.123456Z"), ("yesterday", 5, ""))
-DNS_LABEL: Final = Bounds(("a", "a-1", "a" * 63), ("", "A", "-a", "a_b", "a.b", "a" * 64))
-OBJECT_NAME: Final = Bounds(("a", "a.b-c", "a" * 253), ("", "A", "a..b", "ns/a", "a" * 254))
-UID: Final = Bounds(("8d3e1b63", "x" * 128), ("x" * 129,))
-WORD: Final = Bounds(("NonZeroExit", "x" * 128), ("two words", "x" * 129, ""))
-TEXT_1024: Final = Bounds(("", "x" * 1024), ("x" * 1025, 5))
-BRANCH: Final = Bounds(("bernstein/r/t", "x" * 640), ("x" * 641,))
-FINGERPRINT: Final = Bounds(("0123456789abcdef", "f" * 32), ("", "0x1", "ABC", "f" * 33))
-COMMIT: Final = Bounds(("a" * 40, "0" * 64), ("a" * 39, "A" * 40, "HEAD", "a" * 41))
-MONEY: Final = Bounds(
-    (0, 5, "12.50", "0.000001", 999_999_999),
-    (-1, "abc", "NaN", "inf", "1e400", "-0.01", "0.0000001", 1_000_000_000, "1000000000", 0.5),
+from tests.integration.crds.limits import run_budget, run_concurrency
+from tests.integration.crds.ranges import (
+    ABANDON_REASON,
+    BOOLEAN,
+    BRANCH,
+    COMMAND_LINE,
+    COMMIT,
+    COUNTER,
+    DAY,
+    DEPENDS_ON,
+    DNS_LABEL,
+    EFFORT,
+    FINGERPRINT,
+    GENERATION,
+    MODEL,
+    MOMENT,
+    MONEY,
+    OBJECT_NAME,
+    ON_EXHAUSTED,
+    PERCENT,
+    PROMPT,
+    QUANTITY,
+    TEXT_1024,
+    TIMEOUT,
+    TOKENS,
+    TOO_BIG_FOR_INT32,
+    UID,
+    WAIT,
+    WORD,
+    WORDS,
+    Bounds,
 )
-QUANTITY: Final = Bounds((0, 2, "500m", "1Gi", "1.5", "1e3"), (-1, "-1Gi", "much", "1GiB", "", "1" * 33))
-DEPENDS_ON: Final = Bounds(
-    ([], ["other"], ["twice", "twice"], [f"t{n}" for n in range(256)]),
-    ("other", ["otherns/t"], [""], ["T"], ["a" * 64], [1], [f"t{n}" for n in range(257)]),
-)
-MODEL: Final = Bounds(("m", "vendor/model-1.5:latest@v+x_y", "x" * 128), ("", "-m", "a b", "x" * 129))
-EFFORT: Final = Bounds(("low", "medium", "high", "max"), ("High", "xhigh", ""))
-ABANDON_REASON: Final = Bounds(("other", "out_of_scope", "x" * 32), ("", "Other", "out-of-scope", "x" * 33))
-PROMPT: Final = Bounds(
-    ("x", "x" * 65_536, "é" * 32_768),
-    ("", "x" * 65_537, "é" * 32_769, True),
-)
-
 
 _REQUEST: Final = {"verb": "retry", "time": "2026-01-01T12:00:00Z", "effect": "done"}
 
@@ -80,10 +67,20 @@ def _shared(place: str) -> dict[str, Bounds]:
         f"{place}.effects": Bounds(("none", "repository", "external"), ("None", "")),
         f"{place}.retry.disruptionLimit": Bounds((0, 100), (-1, 101)),
         f"{place}.retry.afterDeadline": Bounds(("Fresh", "None"), ("fresh", "")),
-        f"{place}.retry.onExhausted": Bounds(("Fail", "Abandon"), ("fail", "AwaitInput", "")),
+        f"{place}.retry.onExhausted": ON_EXHAUSTED,
         f"{place}.retry.limit": Bounds((0, 100), (-1, 101, 1_000_000_000)),
-        f"{place}.retry.backoffSeconds": Bounds((0, 60), (-1, _DAY + 1)),
-        f"{place}.retry.maxBackoffSeconds": Bounds((5, _DAY), (-1, _DAY + 1)),
+        f"{place}.retry.backoffSeconds": Bounds((0, 60), (-1, DAY + 1)),
+        f"{place}.retry.maxBackoffSeconds": Bounds((5, DAY), (-1, DAY + 1)),
+        f"{place}.essential": BOOLEAN,
+        f"{place}.budget.usd": MONEY,
+        f"{place}.budget.tokens": TOKENS,
+        f"{place}.budget.steps": COUNTER,
+        f"{place}.budget.toolCalls": COUNTER,
+        f"{place}.budget.mode": Bounds(
+            ("graceful-finish-on-low", "hard-stop-on-zero"), ("graceful", "Hard-Stop-On-Zero", "")
+        ),
+        f"{place}.budget.onExhausted": ON_EXHAUSTED,
+        f"{place}.acceptance.allowNoChange": BOOLEAN,
     }
 
 
@@ -104,7 +101,9 @@ def _requests() -> dict[str, Bounds]:
     place = "status.requests[0]"
     return {
         "status.requests": Bounds(([], [_REQUEST] * 10), ([_REQUEST] * 11, _REQUEST)),
-        f"{place}.verb": Bounds(("abandon", "cancel", "drain", "retry", "quarantine"), ("kill", "")),
+        f"{place}.verb": Bounds(
+            ("abandon", "cancel", "drain", "retry", "quarantine", "answer"), ("kill", "")
+        ),
         f"{place}.value": Bounds(("", "x" * 256), ("x" * 257, True)),
         f"{place}.actor": Bounds(("ada", "system:serviceaccount:ci:bot", "x" * 253), ("x" * 254,)),
         f"{place}.time": MOMENT,
@@ -130,6 +129,7 @@ def _usage(place: str) -> dict[str, Bounds]:
         f"{place}.outputTokens": TOKENS,
         f"{place}.cachedTokens": TOKENS,
         f"{place}.costUsd": MONEY,
+        f"{place}.estimatedUsd": MONEY,
     }
 
 
@@ -143,7 +143,12 @@ _RUN: Final[dict[str, Bounds]] = {
     "spec.ttl.failedSeconds": WAIT,
     "spec.ttl.cancelledSeconds": WAIT,
     "spec.ttl.deleteRun": BOOLEAN,
-    "spec.concurrency.maxAgents": AGENTS,
+    **run_concurrency(),
+    **run_budget(),
+    "spec.configFrom.configMapRef.name": OBJECT_NAME,
+    "status.warnings": Bounds(
+        ([], ["x" * 512] * 10), (["x"] * 11, ["x" * 513], "bernstein.yaml: not a number")
+    ),
     "spec.repository.url": Bounds(
         (
             "https://git.example/a/b.git",
@@ -175,7 +180,7 @@ _RUN: Final[dict[str, Bounds]] = {
     "spec.tasks": Bounds(([], _tasks(100)), (_tasks(101), [*_tasks(1), *_tasks(1)], [{"name": "a"}], {})),
     "status.observedGeneration": GENERATION,
     "status.phase": Bounds(
-        ("Pending", "Running", "Paused", "Draining", "Succeeded", "Failed", "Cancelled"),
+        ("Pending", "Running", "Paused", "Draining", "Succeeded", "Failed", "Cancelled", "Stopped"),
         ("Done", "running", ""),
     ),
     "status.startTime": MOMENT,
@@ -191,9 +196,6 @@ _RUN: Final[dict[str, Bounds]] = {
     "status.abandonments.byReason[0].reason": ABANDON_REASON,
     "status.abandonments.byReason[0].count": COUNTER,
     "status.abandonments.ledger": OBJECT_NAME,
-    "status.concurrency.configured": AGENTS,
-    "status.concurrency.effective": AGENTS,
-    "status.concurrency.live": COUNTER,
     "status.tasks.total": COUNTER,
     "status.tasks.pending": COUNTER,
     "status.tasks.running": COUNTER,
@@ -204,6 +206,7 @@ _RUN: Final[dict[str, Bounds]] = {
     "status.tasks.blockedByFailure": COUNTER,
     "status.tasks.blockedByAbandon": COUNTER,
     "status.tasks.quarantined": COUNTER,
+    "status.tasks.awaitingInput": COUNTER,
     **_conditions(),
 }
 
@@ -223,6 +226,7 @@ _TASK: Final[dict[str, Bounds]] = {
             "BlockedByFailure",
             "BlockedByAbandon",
             "Quarantined",
+            "AwaitingInput",
         ),
         ("Done", "running", ""),
     ),
@@ -235,7 +239,7 @@ _TASK: Final[dict[str, Bounds]] = {
     f"{_ATTEMPT}.intentTime": MOMENT,
     f"{_ATTEMPT}.startTime": MOMENT,
     f"{_ATTEMPT}.endTime": MOMENT,
-    f"{_ATTEMPT}.exitCode": Bounds((0, 255, -1), (_TOO_BIG_FOR_INT32, "0")),
+    f"{_ATTEMPT}.exitCode": Bounds((0, 255, -1), (TOO_BIG_FOR_INT32, "0")),
     f"{_ATTEMPT}.resultClass": Bounds(("success", "task_budget"), ("Success", "", "x" * 33)),
     f"{_ATTEMPT}.reason": WORD,
     f"{_ATTEMPT}.message": TEXT_1024,
@@ -251,6 +255,11 @@ _TASK: Final[dict[str, Bounds]] = {
     f"{_ATTEMPT}.effort": EFFORT,
     f"{_ATTEMPT}.memory": QUANTITY,
     f"{_ATTEMPT}.gatedUntil": MOMENT,
+    f"{_ATTEMPT}.reservationUsd": MONEY,
+    f"{_ATTEMPT}.capUsd": MONEY,
+    f"{_ATTEMPT}.capTokens": TOKENS,
+    f"{_ATTEMPT}.finishPercent": PERCENT,
+    f"{_ATTEMPT}.suggestedModel": MODEL,
     "status.retries": COUNTER,
     "status.disruptions": COUNTER,
     "status.rateLimits": COUNTER,
@@ -273,6 +282,15 @@ _TASK: Final[dict[str, Bounds]] = {
     "status.abandonment.detail": Bounds(("", "x" * 32_768), ("x" * 32_769,)),
     "status.abandonment.actor": Bounds(("agent", "x" * 253), ("x" * 254,)),
     "status.abandonment.time": MOMENT,
+    "status.continuation.attempt": Bounds((1, 1_000_000), (0, 1_000_001)),
+    "status.continuation.time": MOMENT,
+    "status.continuation.sessionId": Bounds(("", "x" * 256), ("x" * 257, 5)),
+    "status.question.text": WORDS,
+    "status.question.time": MOMENT,
+    "status.question.deadline": MOMENT,
+    "status.answer.text": WORDS,
+    "status.answer.actor": Bounds(("ada", "x" * 253), ("x" * 254,)),
+    "status.answer.time": MOMENT,
     "status.retriedTime": MOMENT,
     **_requests(),
     **_usage("status.usage"),
@@ -298,9 +316,9 @@ _TASK: Final[dict[str, Bounds]] = {
 _POD: Final = "spec.pod"
 _PROFILE: Final[dict[str, Bounds]] = {
     "spec.adapter": Bounds(("command",), ("shell", "")),
-    "spec.command.args": Bounds(
-        (["sh"], ["x"] * 64, ["", "x" * 4096]), ([], ["x"] * 65, ["x" * 4097], "sh -c true")
-    ),
+    "spec.command.args": Bounds(COMMAND_LINE.accepted, ([], *COMMAND_LINE.refused)),
+    "spec.command.resumeArgs": Bounds(([], *COMMAND_LINE.accepted), COMMAND_LINE.refused),
+    "spec.command.sessionIdPath": Bounds(("", "session.id", "x" * 256), ("x" * 257, 5)),
     "spec.image": Bounds(("agent:1", "x" * 512), ("", "a b", "x" * 513)),
     "spec.imagePullPolicy": Bounds(("Always", "IfNotPresent", "Never"), ("always", "")),
     "spec.imagePullSecrets": Bounds(([], _named(16)), (_named(17), ["pull"], [*_named(1), *_named(1)])),
@@ -312,6 +330,10 @@ _PROFILE: Final[dict[str, Bounds]] = {
     "spec.env[1].valueFrom.secretKeyRef.key": Bounds(("api.key", "x" * 253), ("", "a/b", "x" * 254)),
     "spec.models": Bounds(([], _named(16)), (_named(17), ["m"], [*_named(1), *_named(1)])),
     "spec.models[0].name": MODEL,
+    "spec.models[0].prices.inputUsd": MONEY,
+    "spec.models[0].prices.outputUsd": MONEY,
+    "spec.models[0].prices.cachedUsd": MONEY,
+    "spec.metering": Bounds(("turn", "end", "none"), ("wire", "Turn", "")),
     "spec.maxEffort": EFFORT,
     "spec.memoryGrowth.percent": Bounds((101, 150, 1000), (100, 1001, 1.5)),
     "spec.memoryGrowth.max": QUANTITY,
@@ -335,7 +357,7 @@ _PROFILE: Final[dict[str, Bounds]] = {
     f"{_POD}.tolerations[0].effect": Bounds(
         ("NoSchedule", "PreferNoSchedule", "NoExecute"), ("NoEffect", "")
     ),
-    f"{_POD}.tolerations[0].tolerationSeconds": Bounds((0, 2_147_483_647), (-1, _TOO_BIG_FOR_INT32)),
+    f"{_POD}.tolerations[0].tolerationSeconds": Bounds((0, 2_147_483_647), (-1, TOO_BIG_FOR_INT32)),
     "status.observedGeneration": GENERATION,
     "status.hold.until": MOMENT,
     "status.hold.since": MOMENT,

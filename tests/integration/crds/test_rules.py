@@ -12,6 +12,8 @@ from tests.support.crd_manifests import Manifest, profile, run, task
 from tests.support.kube import MERGE, ApiError, Kube
 
 _RETRY_ORDER: Final = "backoffSeconds can't be more than maxBackoffSeconds"
+_ERROR_RATES: Final = "errorRateLowPercent can't be more than errorRateHighPercent"
+_BANDS: Final = "warnPercent can't be more than criticalPercent"
 _PROMPT_BYTES: Final = "the prompt may have 65536 bytes of UTF-8"
 _SELF: Final = "a task can't depend on itself"
 _STARTED: Final = "can't change after the first attempt: retries would do other work than was begun"
@@ -71,6 +73,18 @@ CREATIONS: Final = {
         run("r", tasks=[{**_A, "retry": _BACK}]),
         "spec.tasks[0].retry.backoffSeconds",
         _RETRY_ORDER,
+    ),
+    "a low error rate above the high one": Creation(
+        run("r", concurrency={"adaptive": {"errorRateLowPercent": 20, "errorRateHighPercent": 20}}),
+        run("r", concurrency={"adaptive": {"errorRateLowPercent": 21, "errorRateHighPercent": 20}}),
+        "spec.concurrency.adaptive.errorRateLowPercent",
+        _ERROR_RATES,
+    ),
+    "a warning after the critical band": Creation(
+        run("r", budget={"warnPercent": 80, "criticalPercent": 80}),
+        run("r", budget={"warnPercent": 81, "criticalPercent": 80}),
+        "spec.budget.warnPercent",
+        _BANDS,
     ),
     "a prompt of few characters and many bytes": Creation(
         task("t", prompt="é" * 32_768), task("t", prompt="é" * 32_769), "spec.prompt", _PROMPT_BYTES
@@ -270,7 +284,9 @@ def test_a_final_phase_is_never_left(served: Kube, final: str, after: Manifest |
     assert_refusal(refusal.value, field="status.phase", message=_FINAL)
 
 
-@pytest.mark.parametrize("phase", ["Pending", "Running", "Failed", "BlockedByFailure", "BlockedByAbandon"])
+@pytest.mark.parametrize(
+    "phase", ["Pending", "Running", "Failed", "AwaitingInput", "BlockedByFailure", "BlockedByAbandon"]
+)
 def test_every_other_phase_may_be_left(served: Kube, phase: str) -> None:
     store(served, task("t"), {"phase": phase})
     change(served, task("t"), {"status": {"phase": "Succeeded"}}, sub="status")

@@ -161,7 +161,7 @@ def test_only_these_defaults_are_written_into_a_spec(
         (
             "bsrun",
             ["NAME", "PHASE", "LIVE", "CEILING", "DONE", "TOTAL", "AGE", "REASON", "FAILED", "ABANDONED"],
-            ["complete", "Running", "2", "3", "1", "9", "TasksActive", "1", "1"],
+            ["complete", "Running", "2", "2", "1", "10", "TasksActive", "1", "1"],
         ),
         (
             "bsprof",

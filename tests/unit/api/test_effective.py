@@ -2,8 +2,9 @@
 
 import pytest
 
-from bernstein_operator.api.choices import AfterDeadline, Effects, Effort, OnExhausted, ScopeSize
-from bernstein_operator.api.effective import EffectiveRetry, EffectiveTask, effective
+from bernstein_operator.api.choices import AfterDeadline, BudgetMode, Effects, Effort, OnExhausted, ScopeSize
+from bernstein_operator.api.effective import EffectiveBudget, EffectiveRetry, EffectiveTask, effective
+from bernstein_operator.api.money import Money
 from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, RunRef, TaskDefaults
 
 MINIMAL = {"runRef": {"name": "r"}, "prompt": "do it"}
@@ -27,6 +28,16 @@ EVERYTHING = {
         "disruptionLimit": 7,
         "onExhausted": "Abandon",
     },
+    "essential": False,
+    "budget": {
+        "usd": "1.50",
+        "tokens": 64_000,
+        "steps": 30,
+        "toolCalls": 100,
+        "mode": "hard-stop-on-zero",
+        "onExhausted": "Abandon",
+    },
+    "acceptance": {"allowNoChange": True},
 }
 
 
@@ -73,6 +84,19 @@ def test_a_bare_task_gets_the_built_in_values() -> None:
         ("model", "big"),
         ("effort", Effort.LOW),
         ("effects", Effects.EXTERNAL),
+        ("essential", False),
+        (
+            "budget",
+            EffectiveBudget(
+                usd=Money.parse("1.50"),
+                tokens=64_000,
+                steps=30,
+                tool_calls=100,
+                mode=BudgetMode.HARD,
+                on_exhausted=OnExhausted.ABANDON,
+            ),
+        ),
+        ("allow_no_change", True),
         (
             "retry",
             EffectiveRetry(
@@ -203,3 +227,41 @@ def test_names_and_dependencies() -> None:
     )
     assert (resolved.name, resolved.title, resolved.depends_on) == ("build", "Build it", ("b", "a"))
     assert resolved.suspend
+
+
+@pytest.mark.parametrize(
+    ("task", "run", "found"),
+    [
+        pytest.param({}, {}, EffectiveBudget(), id="nobody says anything: unbounded"),
+        pytest.param({"usd": 0}, {"usd": 5}, EffectiveBudget(), id="a task's 0 lifts its run's"),
+        pytest.param({"usd": 5}, {"usd": 0}, EffectiveBudget(usd=Money(5_000_000)), id="and its own holds"),
+        pytest.param(
+            {"tokens": 7},
+            {"usd": 5, "tokens": 9, "steps": 3},
+            EffectiveBudget(usd=Money(5_000_000), tokens=7, steps=3),
+            id="field by field",
+        ),
+        pytest.param(
+            {"mode": "hard-stop-on-zero"},
+            {},
+            EffectiveBudget(mode=BudgetMode.HARD, on_exhausted=OnExhausted.AWAIT_INPUT),
+            id="the hard mode asks",
+        ),
+        pytest.param(
+            {},
+            {"mode": "hard-stop-on-zero"},
+            EffectiveBudget(mode=BudgetMode.HARD, on_exhausted=OnExhausted.AWAIT_INPUT),
+            id="its run's hard mode asks too",
+        ),
+        pytest.param(
+            {"mode": "hard-stop-on-zero"},
+            {"onExhausted": "Fail"},
+            EffectiveBudget(mode=BudgetMode.HARD),
+            id="unless somebody says otherwise",
+        ),
+    ],
+)
+def test_budgets_are_merged_field_by_field(
+    task: dict[str, object], run: dict[str, object], found: EffectiveBudget
+) -> None:
+    assert effective(spec(budget=task), run_says(budget=run), object_name="t").budget == found

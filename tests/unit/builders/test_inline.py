@@ -35,6 +35,16 @@ EVERYTHING = {
         "onExhausted": "Abandon",
         "afterDeadline": "None",
     },
+    "essential": False,
+    "budget": {
+        "usd": "1.50",
+        "tokens": 64_000,
+        "steps": 30,
+        "toolCalls": 100,
+        "mode": "hard-stop-on-zero",
+        "onExhausted": "Abandon",
+    },
+    "acceptance": {"allowNoChange": True},
 }
 
 

@@ -83,7 +83,7 @@ def followed(result_class: ResultClass, before: AgentTaskStatus = RUNS, **spec: 
         ("contract", "Failed", 10),
         ("security", "Quarantined", 10),
         ("unknown", "Quarantined", 10),
-        ("asked", "AwaitingInput", 10),
+        ("asked", "AwaitingInput", None),
         ("abandoned", "Abandoned", 9),
         ("cancelled", "Cancelled", 9),
         ("task_budget", "Failed", 10),
@@ -126,7 +126,10 @@ def test_a_quarantined_task_says_why_with_the_results_own_reason() -> None:
     ],
 )
 def test_a_task_may_be_given_up_once_no_attempt_is_left(result_class: str, reason: AbandonReason) -> None:
-    given_up = {"retry": {"limit": 0, "onExhausted": "Abandon"}, "budget": {"onExhausted": "Abandon"}}
+    given_up: dict[str, Any] = {
+        "retry": {"limit": 0, "onExhausted": "Abandon"},
+        "budget": {"onExhausted": "Abandon"},
+    }
     found = followed(ResultClass(result_class), **given_up)
     assert found.phase is TaskPhase.ABANDONED
     assert found.abandonment

@@ -306,7 +306,7 @@ class OneTask(RuleBasedStateMachine):
 
     @rule(verb=st.sampled_from(["retry", "retry", "answer", "answer", "abandon", "quarantine"]))
     def ask_for_something_else(self, verb: str) -> None:
-        """A person asks for a retry, an abandonment, or a quarantine, or answers, always in other words."""
+        """A person answers, retries, abandons or puts into quarantine, each time in other words."""
         self.asked += 1
         self._annotate(verb, f"no {self.asked}")
 

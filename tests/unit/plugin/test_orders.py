@@ -9,7 +9,7 @@ from bernstein_agent.contract import AbandonReason
 from bernstein_operator.api.objects import RunObject, TaskObject
 from bernstein_operator.api.vocabulary import RunPhase, TaskPhase
 from kubectl_bernstein.errors import CommandError
-from kubectl_bernstein.orders import Order, abandon, cancel, drain, pause, quarantine, resume, retry
+from kubectl_bernstein.orders import Order, abandon, answer, cancel, drain, pause, quarantine, resume, retry
 from kubectl_bernstein.views.order import order_view
 from kubectl_bernstein.views.view import Line, Prose
 from tests.unit.objects import at, run, task
@@ -23,6 +23,7 @@ ASKED = {"time": "2026-01-01T12:00:00Z"}
 DRAINED = {"drainRequested": ASKED}
 OTHER = AbandonReason.OTHER
 QUARANTINED = stands("Quarantined")
+ASKS = stands("AwaitingInput")
 
 Target = RunObject | TaskObject
 
@@ -122,6 +123,14 @@ RETRY = annotated("retry", "2026-01-01T12:00:00.250000Z")
             quarantine(task(status=QUARANTINED), "odd"), None, "in quarantine already", id="quarantine twice"
         ),
         pytest.param(
+            answer(task(status=ASKS), "the first one"),
+            annotated("answer", "the first one"),
+            "another attempt goes on with it",
+            id="answer",
+        ),
+        pytest.param(again(task(status=ASKS)), RETRY, "a fresh start", id="retry one that asks"),
+        pytest.param(cancel(task(status=ASKS)), CANCEL, "it never starts", id="cancel one that asks"),
+        pytest.param(
             drain(run(status=GOES_ON)), annotated("drain", "true"), "live agents finish (2)", id="drain"
         ),
         pytest.param(drain(run(status=stands("Draining", **DRAINED))), None, "already", id="drain twice"),
@@ -143,7 +152,10 @@ RETRY = annotated("retry", "2026-01-01T12:00:00.250000Z")
             id="retry a blocked task",
         ),
         pytest.param(
-            again(run(status=stands("Failed"))), RETRY, "what failed or is in quarantine", id="retry a run"
+            again(run(status=stands("Failed"))),
+            RETRY,
+            "what failed, asks or is in quarantine",
+            id="retry a run",
         ),
         pytest.param(again(run(status=GOES_ON)), RETRY, "gets a fresh start", id="retry one that goes on"),
         pytest.param(pause(run(suspend="?")), PAUSE, "paused", id="pause a run whose spec can't be read"),
@@ -188,6 +200,10 @@ def given_up(target: TaskObject) -> Order:
     return abandon(target, OTHER)
 
 
+def told_this(target: TaskObject) -> Order:
+    return answer(target, "this")
+
+
 def put_aside(target: TaskObject) -> Order:
     return quarantine(target, "odd")
 
@@ -205,6 +221,12 @@ def put_aside(target: TaskObject) -> Order:
         pytest.param(put_aside, task(cancel="true"), "is being cancelled", id="a cancelled one put aside"),
         pytest.param(
             put_aside, told("quarantine", "odd"), "in these very words", id="put aside for the same"
+        ),
+        pytest.param(told_this, task(), "agenttask/t is Pending: it asks nothing", id="unasked"),
+        pytest.param(told_this, task(status=stands("Failed")), "ended as Failed", id="answered too late"),
+        pytest.param(told_this, task(cancel="true", status=ASKS), "is being cancelled", id="a cancelled one"),
+        pytest.param(
+            told_this, told("answer", "this", "AwaitingInput"), "in these very words", id="the same answer"
         ),
         pytest.param(again, task(), "agenttask/t is Pending: there is nothing to retry", id="not tried yet"),
         pytest.param(again, task(status=at_work()), "is Running: there is nothing to retry", id="at work"),
@@ -234,6 +256,11 @@ def test_an_order_that_would_be_ignored_is_refused(
 def test_no_task_is_retried_in_a_run_that_takes_none(of: RunObject) -> None:
     with pytest.raises(CommandError, match=r"bernsteinrun/r .*: it can't be retried"):
         again(task(status=stands("Failed")), of)
+
+
+def test_an_answer_needs_words() -> None:
+    with pytest.raises(CommandError, match="an answer needs words"):
+        answer(task(status=ASKS), " ")
 
 
 def test_what_was_done_is_told_as_kubectl_tells_it() -> None:

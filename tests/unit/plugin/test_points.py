@@ -16,7 +16,29 @@ NOW = at(10)
 PAUSED = run(suspend=True, status=stands("Paused", concurrency=SLOTS))
 ENDED_RUN = run(status=stands("Failed"))
 FULL = run(status=stands("Running", concurrency={**SLOTS, "effective": 2}))
-NONE = run(status=stands("Running", concurrency={**SLOTS, "effective": 0}))
+NONE = run(status=stands("Running", concurrency={**SLOTS, "configured": 0, "effective": 0}))
+BUSY_NODES = run(
+    status=stands(
+        "Running",
+        concurrency={**SLOTS, "effective": 0, "pausedSince": stamp(1), "message": "CPU use: 95.0 %."},
+    )
+)
+ITS_TURN = run(
+    status=stands(
+        "Running", said("Reconciling", "True", "AtOperatorCeiling", "All runs take turns."), concurrency=SLOTS
+    )
+)
+LOWERED = run(
+    status=stands(
+        "Running", concurrency={**SLOTS, "effective": 1, "reduction": 2, "message": "3 of 10 failed."}
+    )
+)
+STOPPED = run(status=stands("Stopped", concurrency=SLOTS))
+ASKS = stands(
+    "AwaitingInput",
+    said("InputRequired", "True", "InputRequired", "Which?"),
+    question={"text": "Which?", "time": stamp(0), "deadline": stamp(60)},
+)
 LATE = [{"number": 1, "podName": "p", "intentTime": stamp(0), "endTime": stamp(5)}]
 
 
@@ -77,6 +99,48 @@ def refused(reason: str) -> dict[str, Any]:
             scene(waiting("t", priority=0)), "InvalidSpec", "spec.priority", "edit agenttask/t", id="invalid"
         ),
         pytest.param(
+            scene(waiting("t", status=stands("Pending", usage={"costUsd": "1"}), budget={"usd": "1"})),
+            "TaskBudgetExhausted",
+            "budget.usd (1.00)",
+            "edit agenttask/t",
+            id="nothing left of its own budget",
+        ),
+        pytest.param(
+            scene(waiting("t"), runs=[STOPPED]),
+            "BudgetExhausted",
+            "was stopped",
+            "budget",
+            id="a stopped run",
+        ),
+        pytest.param(
+            scene(waiting("t"), runs=[ITS_TURN]),
+            "AtOperatorCeiling",
+            "take turns",
+            "turn has come",
+            id="the operator's own ceiling",
+        ),
+        pytest.param(
+            scene(waiting("t"), task("a", status=at_work()), runs=[LOWERED]),
+            "AtCeiling",
+            "held, by a. 3 of 10 failed.",
+            "maxAgents",
+            id="a lowered ceiling",
+        ),
+        pytest.param(
+            scene(task("t", status=ASKS)),
+            "InputRequired",
+            "Which? It waits until 2026-01-01T12:01:00Z.",
+            "kubectl bernstein answer t",
+            id="a question",
+        ),
+        pytest.param(
+            scene(waiting("t", status=refused("RoleCeiling"))),
+            "RoleCeiling",
+            "in its words",
+            "maxPerRole",
+            id="its role's ceiling",
+        ),
+        pytest.param(
             scene(waiting("t"), runs=[PAUSED]),
             "Suspended",
             "run is paused",
@@ -120,6 +184,13 @@ def refused(reason: str) -> dict[str, Any]:
         ),
         pytest.param(
             scene(waiting("t"), runs=[NONE]), "CeilingZero", "ceiling is 0", "maxAgents", id="a ceiling of 0"
+        ),
+        pytest.param(
+            scene(waiting("t"), runs=[BUSY_NODES]),
+            "SpawningPaused",
+            "too busy: CPU use: 95.0 %.",
+            "goes on by itself",
+            id="busy nodes",
         ),
         pytest.param(
             scene(waiting("t"), runs=[run()]), "Queued", "has not counted", "by itself", id="an unseen run"
@@ -320,7 +391,14 @@ def test_many_holders_are_counted(count: int, named: str) -> None:
             ENDED,
             set(TaskReason) | set(TaskPhase) - {"Pending", "Running", "BlockedByFailure", "BlockedByAbandon"},
         ),
-        (RUN, {RunReason.AT_CEILING, "CeilingZero", "Suspended", "InvalidSpec", "Draining"}),
+        (
+            RUN,
+            {
+                *(RunReason.AT_CEILING, "CeilingZero", "AtOperatorCeiling", "SpawningPaused"),
+                *("BudgetExhausted", "BudgetRequired", "ConfigUnread"),
+                *("Suspended", "InvalidSpec", "Draining"),
+            },
+        ),
     ],
     ids=["waiting", "blocked", "ended", "held by the run"],
 )

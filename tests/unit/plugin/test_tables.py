@@ -11,7 +11,15 @@ from kubectl_bernstein.views.view import Table, View
 from tests.unit.objects import at, run, task
 from tests.unit.plugin.scenes import at_work, said, scene, stands
 
-COUNTS = {"total": 9, "succeeded": 4, "running": 2, "pending": 1, "failed": 1, "blockedByFailure": 1}
+COUNTS = {
+    "total": 10,
+    "succeeded": 4,
+    "running": 2,
+    "pending": 1,
+    "failed": 1,
+    "blockedByFailure": 1,
+    "awaitingInput": 1,
+}
 BUSY = run(
     status=stands(
         "Running",
@@ -39,14 +47,14 @@ def test_a_run_in_one_row() -> None:
         "RUN": "r",
         "PHASE": "Running",
         "LIVE": "2/3",
-        "DONE": "4/9",
-        "OTHERS": "2 running, 1 pending, 1 failed, 1 blocked",
+        "DONE": "4/10",
+        "OTHERS": "2 running, 1 pending, 1 failed, 1 blocked, 1 waiting for an answer",
         "REASON": "AtCeiling",
         "AGE": "8s",
     }
     data = first(view)
     assert (data["phase"], data["reason"], data["message"]) == ("Running", "AtCeiling", "No slot is free.")
-    assert data["concurrency"] == {"configured": 3, "effective": 3, "live": 2}
+    assert data["concurrency"] == {"configured": 3, "effective": 3, "reduction": 0, "live": 2}
     assert data["tasks"]["blockedByFailure"] == 1
 
 

@@ -53,6 +53,31 @@ def test_each_attempt_is_counted_once_at_its_end(
     assert value("bernstein_attempts_total", labels) == had + more
 
 
+FINISHED = attempt(1, end_time=at(1), result_class="success", finish_percent=18)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        pytest.param(status(attempt(1)), status(FINISHED), 1, id="an agent had its final turn"),
+        pytest.param(status(FINISHED), status(FINISHED), 0, id="it is on record already"),
+        pytest.param(status(attempt(1)), status(ENDED), 0, id="it ended without one"),
+    ],
+)
+def test_each_final_turn_is_counted_once_with_what_was_left(
+    before: AgentTaskStatus, after: AgentTaskStatus, more: int
+) -> None:
+    finishes, buckets = (
+        "bernstein_task_budget_graceful_finish_total",
+        "bernstein_task_budget_remaining_at_finish_pct_bucket",
+    )
+    role = {"role": "counted"}
+    had = [value(finishes, role), *(value(buckets, {**role, "le": le}) for le in ("15.0", "20.0"))]
+    count(before, after)
+    now = [value(finishes, role), *(value(buckets, {**role, "le": le}) for le in ("15.0", "20.0"))]
+    assert [one - two for one, two in zip(now, had, strict=True)] == [more, 0, more]
+
+
 LATE = attempt(1, end_time=at(1), result_class="deadline")
 MISSED = {"missed_time": at(9)}
 
