@@ -2,7 +2,7 @@
 
 A profile that is broken would let one task after the other fail. So a fault of its own opens a circuit: its
 tasks wait, and after a while a single one tries. Nothing is stopped for good: there is always a next probe,
-and people close a circuit by a retry or by changing the profile.
+people close a circuit by a retry or by changing the profile, and a retry ends a hold.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -193,14 +193,23 @@ def _next_look(circuits: tuple[Circuit, ...], snapshot: ProfileSnapshot, *, now:
 
 
 def _hold(snapshot: ProfileSnapshot, *, now: datetime) -> Hold | None:
-    """Return the hold that lasts longest, the one that is known where none lasts longer."""
+    """Return the hold that lasts longest, the one that is known where none lasts longer.
+
+    One that was heard of before a person asked for a retry is over: what a provider asked for is the word of
+    an agent, and if it is so, the retry hears it again.
+    """
     known = snapshot.profile.status.hold
     told = (
         Hold(until=one.until, since=one.since, reason=one.reason, message=one.message[:_MESSAGE_LIMIT])
         for one in snapshot.limits
     )
-    longest = max((*([known] if known else []), *told), key=lambda one: one.until, default=None)
+    heard = (one for one in (*([known] if known else []), *told) if not _was_overruled(one, snapshot))
+    longest = max(heard, key=lambda one: one.until, default=None)
     return longest if longest and now < longest.until else None
+
+
+def _was_overruled(hold: Hold, snapshot: ProfileSnapshot) -> bool:
+    return snapshot.retried is not None and snapshot.retried >= hold.since
 
 
 def _ready(circuits: Sequence[Circuit], hold: Hold | None) -> Wanted:

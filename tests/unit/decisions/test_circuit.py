@@ -279,8 +279,25 @@ def test_a_hold_that_is_over_is_taken_back(now: float, ready: tuple[str, str]) -
     assert reasons(told.conditions) == {"Ready": ready}
 
 
-def test_a_person_ends_no_hold() -> None:
-    assert decided(seen(known={"hold": HOLD}, retried=at(NOW), generation=2)).hold
+@pytest.mark.parametrize(
+    ("after", "held"),
+    [
+        pytest.param(-0.001, True, id="asked before the hold was heard of"),
+        pytest.param(0, False, id="asked in that moment"),
+        pytest.param(0.001, False, id="asked after it"),
+    ],
+)
+def test_a_persons_retry_ends_the_holds_heard_of_before(after: float, held: bool) -> None:
+    asked = at(NOW - 1 + after)
+    for snapshot in (
+        seen(known={"hold": HOLD}, retried=asked),
+        seen(limits=(limit(NOW + 60),), retried=asked),
+    ):
+        assert bool(decided(snapshot).hold) is held
+
+
+def test_a_changed_profile_ends_no_hold() -> None:
+    assert decided(seen(known={"hold": HOLD}, generation=2)).hold
 
 
 # --- when it is looked at again ---------------------------------------------------------------------------
