@@ -8,6 +8,7 @@ through afterwards: a pause that rests on an old reading ends without any new on
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
@@ -122,8 +123,9 @@ class Signals:
             if run.status.phase in ENDED_RUN_PHASES or not run.spec:
                 continue
             patience = max(patience, rules_of(run.spec.concurrency.pause).samples)
+            snapshot = world.run_snapshot(run.meta.key)
             load = world.nodes.load(run, world.roster(run.meta.key))
-            if load and is_news(run, load, now=now):
+            if snapshot and is_news(replace(snapshot, load=load), now=now):
                 self._marks.run(run.meta.key)
         world.nodes.keep((patience + 1) * ceil(SLOWEST_SAMPLES_SECONDS / self._interval + 1))
         for source in self._sources:

@@ -11,8 +11,6 @@ from typing import Final
 
 from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.conditions import Condition, find
-from bernstein_operator.api.load import NodeLoad
-from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.snapshot import Pause, RunSnapshot
 from bernstein_operator.api.vocabulary import ConditionStatus, ConditionType, RunReason
 from bernstein_operator.decisions.conditions import Wanted
@@ -49,11 +47,11 @@ def load_conditions(snapshot: RunSnapshot, *, now: datetime) -> list[Wanted]:
     return [one for one in (paused, known) if one]
 
 
-def is_news(run: RunObject, load: NodeLoad, *, now: datetime) -> bool:
+def is_news(snapshot: RunSnapshot, *, now: datetime) -> bool:
     """Whether the load of its nodes means something else for a run than its status says."""
-    snapshot = under_load(RunSnapshot(run=run, load=load), now=now)
-    told = {one.type: (one.status, one.reason, one.message) for one in run.status.conditions}
-    wanted = load_conditions(snapshot, now=now)
+    stored = snapshot.run.status.conditions
+    told = {one.type: (one.status, one.reason, one.message) for one in stored}
+    wanted = load_conditions(under_load(snapshot, now=now), now=now)
     return any(told.get(one.type) != (one.status, one.reason, one.message) for one in wanted)
 
 

@@ -9,6 +9,7 @@ on for three times the window of its samples, and then its source has no say unt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
@@ -49,13 +50,13 @@ class PauseRules:
         samples: so many readings in a row above the threshold pause it.
     """
 
-    thresholds: Mapping[LoadSource, int]
+    thresholds: Mapping[LoadSource, Fraction]
     margin: int
     samples: int
 
-    def resumes_below(self, source: LoadSource) -> int:
+    def resumes_below(self, source: LoadSource) -> Fraction:
         """Below what spawning goes on: at least 1 %, as nothing is ever below 0."""
-        return max(1, self.thresholds[source] - self.margin)
+        return max(Fraction(1), self.thresholds[source] - self.margin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +95,14 @@ class _Finding:
     missing: str = ""
 
 
-def rules_of(pause: SpawningPause, *, load_default: int | None = None) -> PauseRules:
+def rules_of(pause: SpawningPause, *, load_default: Decimal | None = None) -> PauseRules:
     """Return a run's thresholds; ``load_default`` is its ConfigMap's, for what its spec leaves open."""
     load = _first(pause.node_load_percent, load_default, DEFAULT_LOAD_PERCENT)
     cpu = _first(pause.node_cpu_percent, None, DEFAULT_CPU_PERCENT)
     return PauseRules(
-        thresholds={LoadSource.CPU: cpu, LoadSource.LOAD: load},
-        margin=_first(pause.resume_margin_percent, None, DEFAULT_MARGIN),
-        samples=_first(pause.samples, None, DEFAULT_SAMPLES),
+        thresholds={LoadSource.CPU: Fraction(cpu), LoadSource.LOAD: Fraction(load)},
+        margin=DEFAULT_MARGIN if pause.resume_margin_percent is None else pause.resume_margin_percent,
+        samples=pause.samples or DEFAULT_SAMPLES,
     )
 
 
@@ -176,7 +177,7 @@ def _assess(signal: Signal, rules: PauseRules, *, held: bool, now: datetime) -> 
     )
 
 
-def _stays_above(measures: Iterable[Measure], threshold: int, *, samples: int) -> bool:
+def _stays_above(measures: Iterable[Measure], threshold: Fraction, *, samples: int) -> bool:
     """Whether the last so many readings are all above; ``measures`` are newest first.
 
     The same samples read twice are one reading. A gap that is longer than a reading lasts ends the row.
@@ -193,12 +194,12 @@ def _stays_above(measures: Iterable[Measure], threshold: int, *, samples: int) -
     return False
 
 
-def _said(known: Measure, percent: Fraction, *, threshold: int, below: int) -> str:
+def _said(known: Measure, percent: Fraction, *, threshold: Fraction, below: Fraction) -> str:
     age = int((known.at - known.newest).total_seconds()) if known.newest else 0
     mean = f"the mean of {known.counted} of {known.nodes} nodes"
     return (
         f"{float(percent):.1f} %, {mean if known.nodes else 'one value for all nodes'}, newest sample"
-        f" {max(0, age)} s old; nothing starts above {threshold} %, again below {below} %"
+        f" {max(0, age)} s old; nothing starts above {float(threshold):g} %, again below {float(below):g} %"
     )
 
 
@@ -216,7 +217,7 @@ def _sentence(parts: Sequence[str]) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _first(spec: int | None, config: int | None, built_in: int) -> int:
+def _first(spec: int | None, config: Decimal | None, built_in: int) -> int | Decimal:
     if spec is not None:
         return spec
     return built_in if config is None else config

@@ -76,7 +76,10 @@ _MEASURED: Final = json.Decoder(_Measured)
 
 async def read_nodes(api: KubeApi) -> dict[str, Node]:
     """Return all nodes by name."""
-    listing = await list_all(api, NODES, namespaces=[""], decode=_NODE.decode)
+    try:
+        listing = await list_all(api, NODES, namespaces=[""], decode=_NODE.decode)
+    except (DecodeError, KeyError) as error:
+        raise _no_list("nodes", error) from error
     return {one.metadata.name: _node(one) for one in listing.items}
 
 
@@ -86,7 +89,7 @@ async def read_usage(api: KubeApi) -> dict[str, Sample]:
     try:
         items = _ITEMS.decode(answer).items or ()
     except DecodeError as error:
-        raise UnavailableError(status=0, reason="", message=f"no list of NodeMetrics: {error}") from error
+        raise _no_list("NodeMetrics", error) from error
     return dict(_samples(items))
 
 
@@ -101,6 +104,11 @@ def duration(text: str) -> timedelta:
     parts = re.findall(_PART, text)
     seconds = sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction(0))
     return timedelta(microseconds=int(seconds * 10**6))
+
+
+def _no_list(kind: str, error: Exception) -> UnavailableError:
+    """Say that something in between answered, with success and with something else."""
+    return UnavailableError(status=0, reason="", message=f"no list of {kind}: {error}")
 
 
 def _samples(items: Iterable[Raw]) -> Iterator[tuple[str, Sample]]:

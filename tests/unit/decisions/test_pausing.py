@@ -202,4 +202,4 @@ def test_a_look_is_news_where_it_changes_what_is_stored(
 ) -> None:
     life = Life()
     life.decide(stored, now=10)
-    assert is_news(life.run, now, now=at(20)) is news
+    assert is_news(run_snapshot(life.run, load=now), now=at(20)) is news

@@ -1,5 +1,6 @@
 """When nodes are too busy: which readings count, and both sides of every boundary."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -260,13 +261,13 @@ def test_where_nodes_may_not_be_read_the_other_source_still_acts() -> None:
     ("spec", "config", "threshold"),
     [
         pytest.param(None, None, 300, id="built-in"),
-        pytest.param(None, 250, 250, id="the ConfigMap's"),
-        pytest.param(200, 250, 200, id="the run's own"),
+        pytest.param(None, Decimal("250.5"), Fraction(501, 2), id="the ConfigMap's"),
+        pytest.param(200, Decimal(250), 200, id="the run's own"),
     ],
 )
-def test_who_says_the_load_threshold(spec: int | None, config: int | None, threshold: int) -> None:
+def test_who_says_the_load_threshold(spec: int | None, config: Decimal | None, threshold: Fraction) -> None:
     rules = rules_of(SpawningPause(node_load_percent=spec), load_default=config)
-    assert (rules.thresholds[LOAD], rules.thresholds[CPU]) == (threshold, 90)
+    assert (rules.thresholds[LOAD], rules.thresholds[CPU]) == (threshold, Fraction(90))
 
 
 # --- what people read ---------------------------------------------------------------------------------------

@@ -82,6 +82,14 @@ async def test_an_answer_that_is_no_list_is_no_answer() -> None:
             await read_usage(server.api)
 
 
+@pytest.mark.parametrize("answer", ["<html>", {"metadata": {}, "items": []}, {"items": [{}]}])
+async def test_a_list_of_nodes_that_is_none_is_no_answer(answer: Any) -> None:
+    async with serving() as server:
+        server.say(200, answer)
+        with pytest.raises(UnavailableError):
+            await read_nodes(server.api)
+
+
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
 
 
