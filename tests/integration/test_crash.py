@@ -275,6 +275,7 @@ def undisturbed(stage: Stage) -> Outcome:
     return stage.play(SCENARIO)
 
 
+@pytest.mark.slow
 def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undisturbed: Outcome) -> None:
     assert undisturbed.broken == []
     tasks = yaml.safe_load(undisturbed.state["agenttasks"])
@@ -299,6 +300,7 @@ def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undis
     assert all(write > 0.9 * len(undisturbed.writes) for write in survived)
 
 
+@pytest.mark.slow
 def test_an_operator_that_dies_again_and_again_gets_there(stage: Stage, undisturbed: Outcome) -> None:
     outcome = stage.play(
         SCENARIO, deaths=repeat(Death(WRITES_OF_A_LIFE, events=False), LIVES), wanted=undisturbed
@@ -309,6 +311,7 @@ def test_an_operator_that_dies_again_and_again_gets_there(stage: Stage, undistur
     assert len(outcome.died_at) > 5
 
 
+@pytest.mark.slow
 def test_it_makes_no_difference_which_answers_are_lost(stage: Stage, undisturbed: Outcome) -> None:
     scenario = replace(SCENARIO, rules=lambda: [*a_full_quota(), *lost_answers()])
     different = difference(undisturbed, stage.play(scenario, wanted=undisturbed))

@@ -3,6 +3,8 @@
 from collections import Counter
 from functools import partial
 
+import pytest
+
 from tests.support.builders import inline_task, kwok_profile, make_run
 from tests.support.clock import now
 from tests.support.kube import Kube, eventually
@@ -14,6 +16,7 @@ from tests.support.timeline import Kind, World, owner_uid, phase
 TASKS, CEILING, KILLS = 60, 5, 5
 
 
+@pytest.mark.slow
 def test_sixty_tasks_under_a_ceiling_of_five_survive_five_kills(
     kube: Kube, operator: OperatorProcess, recorder: PodRecorder
 ) -> None:
