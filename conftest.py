@@ -1,8 +1,8 @@
 """In which order all tests run, and which of them stay together where several workers share them.
 
-Tests of the operator mostly wait, so more workers than cores run them (``pytest -n auto``), each with a control
-plane of its own: nothing that a test does to its cluster is seen by another worker's. Only the full cluster of
-``e2e`` is there once a machine, so all of its tests go to one worker.
+Tests of the operator mostly wait, so more workers than cores run them (``pytest -n auto``), each with a
+control plane of its own: nothing that a test does to its cluster is seen by another worker's. Only the full
+cluster of ``e2e`` is there once a machine, so all of its tests go to one worker.
 
 What is quick to tell comes first, then whatever takes long, so that nothing long is waited for at the end.
 """
@@ -59,7 +59,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> "_Share
     return _Shares(config, log)
 
 
-class _Shares(LoadScopeScheduling):
+class _Shares(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Hands out single tests, except where some are to stay together."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -34,9 +34,9 @@ class ControlPlane:
     """One control plane in `directory`; a context manager, or `start()` and `stop()`.
 
     Start it from a thread that lives as long as the control plane (a fixture's main thread does): its
-    processes die with the thread that started them. `install` is called with the kubeconfig as soon as the API
-    server answers: kinds that it installs are known to the controllers from their start, which otherwise look
-    for new ones every half minute. Raises ClusterError when a tool isn't built or a component ends.
+    processes die with the thread that started them. `install` is called with the kubeconfig as soon as the
+    API server answers: kinds that it installs are known to the controllers from their start, which otherwise
+    look for new ones every half minute. Raises ClusterError when a tool isn't built or a component ends.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ControlPlane:
         return self
 
     def stop(self) -> None:
-        """Kill every component and give its ports back; files (logs, audit log) stay for whoever reads them."""
+        """Kill every component and release the ports; files (logs, audit log) stay for whoever reads them."""
         self._children.kill_all()
         self._ports.release()
 

@@ -16,7 +16,7 @@ _TRIES = 200
 
 
 class HeldPorts:
-    """``count`` different loopback ports on which nothing listens; nobody else finds them until ``release``."""
+    """``count`` different loopback ports on which nothing listens; no other search finds them meanwhile."""
 
     def __init__(self, count: int, *, rng: random.Random) -> None:
         self._holders: list[socket.socket] = []

@@ -36,6 +36,8 @@ AT_A_TIME = int(os.environ.get("BERNSTEIN_CRASH_PARALLEL", "2"))
 WRITES_OF_A_LIFE = 4
 LIVES = 60
 BASE, HEAD = "a" * 40, "b" * 40
+LONGER_THAN_A_RESTART = 15
+"""Seconds. What lasts only so long, and is told only meanwhile, must outlast an operator's absence."""
 ENDED_RUN = frozenset({"Succeeded", "Failed", "Cancelled"})
 QUOTA = "pods is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"
 
@@ -77,7 +79,8 @@ def is_let_in_no_more(kube: Kube, pod: Manifest) -> None:
 def is_asked_to_wait(kube: Kube, pod: Manifest) -> None:
     """End as an agent whose provider wants a rest that is longer than a restart: the profile is held."""
     told = {"reason": "RateLimited", "message": "429: slow down"}
-    result = make_result(pod, result_class="capacity", exit_code=1, retryAfterSeconds=10, **told)
+    rest = LONGER_THAN_A_RESTART
+    result = make_result(pod, result_class="capacity", exit_code=1, retryAfterSeconds=rest, **told)
     end_pod(kube, pod, "Failed", 1, "Error", result=result)
 
 
@@ -133,7 +136,7 @@ RUN = make_run(
         inline_task("first", priority=1),
         inline_task("second", dependsOn=["first"]),
         inline_task("flaky", profile="ladder"),
-        inline_task("slow", timeoutSeconds=2, retry={"limit": 0}),
+        inline_task("slow", timeoutSeconds=LONGER_THAN_A_RESTART, retry={"limit": 0}),
         inline_task("behind", dependsOn=["slow"]),
         inline_task("farther", dependsOn=["behind"]),
         inline_task("large", prompt="read this: " + "x" * 40_000),
