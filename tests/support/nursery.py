@@ -81,7 +81,7 @@ def _nursery() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-um", __name__], stdin=theirs, stdout=subprocess.DEVNULL, cwd=_ROOT
+            [sys.executable, "-um", __name__], stdin=theirs.fileno(), stdout=subprocess.DEVNULL, cwd=_ROOT
         )
 
     def close() -> None:
