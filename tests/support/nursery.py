@@ -155,9 +155,11 @@ def _tell_end(key: SelectorKey) -> None:
         pipe.write(_NUMBER.pack(os.waitstatus_to_exitcode(status)))
 
 
-def _live(environment: Mapping[str, str], *, log: int) -> None:
+def _live(environment: Mapping[str, str], *, log: int, nursery: int) -> None:
     """Take on a newborn's own environment and log, and run the operator's command."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != nursery:
+        sys.exit("the nursery has ended")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream, to in enumerate((os.open(os.devnull, os.O_RDONLY), log, log)):
         os.dup2(to, stream)
@@ -173,5 +175,6 @@ if __name__ == "__main__":
     gc.freeze()
     # Ctrl-C interrupts everything that belongs to the test run; the tests end their operators first.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getpid()
     wanted, log_file = _next_life(socket.socket(fileno=0))
-    _live(wanted, log=log_file)
+    _live(wanted, log=log_file, nursery=parent)
