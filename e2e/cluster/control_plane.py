@@ -18,7 +18,7 @@ from e2e.cluster.components import Endpoints, Layout
 from e2e.cluster.fake_nodes import create_fake_nodes, fake_nodes_ready
 from e2e.cluster.kubeconfig import write_certificate_kubeconfig
 from e2e.cluster.pki import create_pki
-from e2e.cluster.ports import free_ports
+from e2e.cluster.ports import HeldPorts
 from e2e.cluster.process import Children
 
 _START_SECONDS = 120
@@ -26,19 +26,28 @@ _START_SECONDS = 120
 _UNUSED_ADDRESS = "203.0.113.1"
 
 
+def _nothing(_: Path) -> None:
+    """Install nothing."""
+
+
 class ControlPlane:
     """One control plane in `directory`; a context manager, or `start()` and `stop()`.
 
     Start it from a thread that lives as long as the control plane (a fixture's main thread does): its
-    processes die with the thread that started them. Raises ClusterError when a tool isn't built or a
-    component ends.
+    processes die with the thread that started them. `install` is called with the kubeconfig as soon as the
+    API server answers: kinds that it installs are known to the controllers from their start, which otherwise
+    look for new ones every half minute. Raises ClusterError when a tool isn't built or a component ends.
     """
 
-    def __init__(self, directory: Path, *, fake_nodes: int = 3) -> None:
+    def __init__(
+        self, directory: Path, *, fake_nodes: int = 3, install: Callable[[Path], None] = _nothing
+    ) -> None:
         self._layout = Layout(directory)
         self._fake_nodes = fake_nodes
+        self._install = install
         self._children = Children(self._layout.logs)
-        self._endpoints = _endpoints()
+        self._ports = HeldPorts(3, rng=random.SystemRandom())
+        self._endpoints = _endpoints(*self._ports.numbers)
 
     @property
     def kubeconfig(self) -> Path:
@@ -76,8 +85,9 @@ class ControlPlane:
         return self
 
     def stop(self) -> None:
-        """Kill every component; files (logs, audit log) stay for whoever reads them."""
+        """Kill every component and release the ports; files (logs, audit log) stay for whoever reads them."""
         self._children.kill_all()
+        self._ports.release()
 
     def restart_api_server(self) -> None:
         """Kill the API server and start it again on the same port with the same data."""
@@ -114,6 +124,7 @@ class ControlPlane:
         layout = self._layout
         self._children.start("etcd", components.etcd(layout, self._endpoints))
         self._start_api_server()
+        self._install(layout.kubeconfig)
         self._children.start("kube-controller-manager", components.controller_manager(layout))
         self._children.start("kube-scheduler", components.scheduler(layout))
         self._children.start("kwok", components.kwok(layout))
@@ -137,8 +148,7 @@ class ControlPlane:
         wait_until(condition, what=what, seconds=_START_SECONDS, alive=self._children.check)
 
 
-def _endpoints() -> Endpoints:
-    api, etcd, etcd_peer = free_ports(3, rng=random.SystemRandom())
+def _endpoints(api: int, etcd: int, etcd_peer: int) -> Endpoints:
     return Endpoints(
         bind="127.0.0.1",
         address="127.0.0.1",

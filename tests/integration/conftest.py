@@ -47,20 +47,20 @@ CRDS = Path(__file__).parents[2] / "crds"
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane of our own, gone with the session."""
-    with ControlPlane(tmp_path_factory.mktemp("control-plane")) as plane:
+    """A control plane of our own that serves the three kinds, gone with the session."""
+    with ControlPlane(tmp_path_factory.mktemp("control-plane"), install=install_crds) as plane:
         yield plane
 
 
 @pytest.fixture(scope="session")
 def cluster(control_plane: ControlPlane) -> Cluster:
-    """The control plane, once it serves the three kinds."""
-    install_crds(Kube(ClusterAccess.from_kubeconfig(control_plane.kubeconfig)))
+    """The control plane, as a client sees it."""
     return Cluster(control_plane.kubeconfig, binary("kubectl"), control_plane.audit_log)
 
 
-def install_crds(kube: Kube) -> None:
+def install_crds(kubeconfig: Path) -> None:
     """Apply the committed CRDs and wait until they are served."""
+    kube = Kube(ClusterAccess.from_kubeconfig(kubeconfig))
     for path in sorted(CRDS.glob("*.yaml")):
         for crd in kube.apply(path):
             kube.wait_for(

@@ -36,6 +36,8 @@ AT_A_TIME = int(os.environ.get("BERNSTEIN_CRASH_PARALLEL", "2"))
 WRITES_OF_A_LIFE = 4
 LIVES = 60
 BASE, HEAD = "a" * 40, "b" * 40
+LONGER_THAN_A_RESTART = 15
+"""Seconds. What lasts only so long, and is told only meanwhile, must outlast an operator's absence."""
 ENDED_RUN = frozenset({"Succeeded", "Failed", "Cancelled"})
 QUOTA = "pods is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"
 
@@ -85,7 +87,8 @@ def is_let_in_no_more(kube: Kube, pod: Manifest) -> None:
 def is_asked_to_wait(kube: Kube, pod: Manifest) -> None:
     """End as an agent whose provider wants a rest that is longer than a restart: the profile is held."""
     told = {"reason": "RateLimited", "message": "429: slow down"}
-    result = make_result(pod, result_class="capacity", exit_code=1, retryAfterSeconds=10, **told)
+    rest = LONGER_THAN_A_RESTART
+    result = make_result(pod, result_class="capacity", exit_code=1, retryAfterSeconds=rest, **told)
     end_pod(kube, pod, "Failed", 1, "Error", result=result)
 
 
@@ -142,7 +145,7 @@ RUN = make_run(
         inline_task("first", priority=1),
         inline_task("second", dependsOn=["first"]),
         inline_task("flaky", profile="ladder"),
-        inline_task("slow", timeoutSeconds=2, retry={"limit": 0}),
+        inline_task("slow", timeoutSeconds=LONGER_THAN_A_RESTART, retry={"limit": 0}),
         inline_task("behind", dependsOn=["slow"]),
         inline_task("farther", dependsOn=["behind"]),
         inline_task("large", prompt="read this: " + "x" * 40_000),
@@ -288,6 +291,7 @@ def undisturbed(stage: Stage) -> Outcome:
     return stage.play(SCENARIO)
 
 
+@pytest.mark.slow
 def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undisturbed: Outcome) -> None:
     assert undisturbed.broken == []
     tasks = yaml.safe_load(undisturbed.state["agenttasks"])
@@ -312,6 +316,7 @@ def test_it_makes_no_difference_where_the_operator_is_killed(stage: Stage, undis
     assert all(write > 0.9 * len(undisturbed.writes) for write in survived)
 
 
+@pytest.mark.slow
 def test_an_operator_that_dies_again_and_again_gets_there(stage: Stage, undisturbed: Outcome) -> None:
     outcome = stage.play(
         SCENARIO, deaths=repeat(Death(WRITES_OF_A_LIFE, events=False), LIVES), wanted=undisturbed
@@ -322,6 +327,7 @@ def test_an_operator_that_dies_again_and_again_gets_there(stage: Stage, undistur
     assert len(outcome.died_at) > 5
 
 
+@pytest.mark.slow
 def test_it_makes_no_difference_which_answers_are_lost(stage: Stage, undisturbed: Outcome) -> None:
     scenario = replace(SCENARIO, rules=lambda: [*a_full_quota(), *lost_answers()])
     different = difference(undisturbed, stage.play(scenario, wanted=undisturbed))

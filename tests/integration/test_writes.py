@@ -16,6 +16,7 @@ NAMES = ("a", "b", "c")
 QUIET_SECONDS = 30.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inline", [True, False], ids=["in the run's list", "applied"])
 def test_a_plain_task_costs_four_writes_and_then_nothing(
     kube: Kube, operator: OperatorProcess, proxy: FaultProxy, audit: AuditLog, inline: bool

@@ -41,7 +41,8 @@ from tests.support.wire import READ_VERBS, RequestRecord, Target
 
 QUIET_SECONDS = 1.0
 """So long nothing may be written before the end is taken for the end."""
-_PATIENCE = 90.0
+_PATIENCE = 120.0
+_LOOK_SECONDS = 0.05
 _LATE_NEWS = 15.0
 _ENDLESS = 2**20
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
@@ -258,7 +259,7 @@ class _Performance:
             if self._is_quiet() and self._is_over():
                 guillotine.take_down()
                 return None
-            time.sleep(0.01)
+            time.sleep(_LOOK_SECONDS)
         operator.kill()
         self.died_at.append(_label(guillotine.victim()))
         guillotine.take_down()

@@ -13,15 +13,14 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from e2e.cluster.process import dies_with_parent
 from tests.support.kube import eventually
+from tests.support.nursery import Launch, Life, forked
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 40.0
@@ -44,13 +43,15 @@ class OperatorProcess:
         environment: Mapping[str, str] | None = None,
         on_up: Callable[[], None] = _nothing,
         on_down: Callable[[], None] = _nothing,
+        launch: Launch = forked,
     ) -> None:
         self.log = log
+        self._launch = launch
         pod = {"POD_NAME": f"operator-{uuid.uuid4().hex[:8]}"}
         self._environment = {**_environment(kubeconfig), **pod, **(environment or {})}
         self._on_up = on_up
         self._on_down = on_down
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Life | None = None
         self._log_start = 0
 
     @property
@@ -67,14 +68,7 @@ class OperatorProcess:
     def start(self, *, wait: bool = True) -> "OperatorProcess":
         """Start the process; with ``wait`` return only when it is ready and leads."""
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                dies_with_parent([sys.executable, "-m", "bernstein_operator", "run"]),
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        self._process = self._launch(self._environment, self.log)
         if wait:
             self.wait_ready()
             self.wait_leading()

@@ -24,7 +24,7 @@ from tests.support.pods import (
 from tests.support.timeline import LABEL_TASK, is_live
 
 STOP = "bernstein.run/stop"
-_LOOK_SECONDS = 0.1
+_LOOK_SECONDS = 0.2
 _LIFE_SECONDS = 0.4
 _RACES = frozenset({404, 409, 422})
 """Answers that only say that somebody was faster: looked at again in a moment."""

@@ -1,7 +1,7 @@
 """Fixtures: the zipapp built once, one git daemon, and for each test its own repository and place to run.
 
 ``remote`` is a repository whose branch main has one commit; ``bench`` runs envelopes; ``silent_server`` and
-``refusing_server`` stand for git servers in trouble.
+``refusing_server`` stand for git servers in trouble. Nothing here needs a cluster.
 """
 
 import socket
@@ -15,6 +15,11 @@ import pytest
 from bernstein_agent.build import build_zipapp
 from tests.integration.agent.bench import Bench
 from tests.integration.agent.gitserver import GitServer, Remote, serving
+
+
+@pytest.fixture(autouse=True)
+def recorder() -> None:
+    """Stand in for the tree's own recorder: no Pod is made that it could watch."""
 
 
 @pytest.fixture(scope="session")

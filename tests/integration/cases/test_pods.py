@@ -109,6 +109,7 @@ def set_node(kube: Kube, name: str, *, ready: str) -> None:
     kube.patch("nodes", name, {"status": {"conditions": [beat]}}, sub="status", content_type=STRATEGIC)
 
 
+@pytest.mark.slow
 def test_pod_5_only_a_lost_nodes_pod_is_removed_by_force(kube: Kube, operator: OperatorProcess) -> None:
     kube.create(make_run())
     nodes = {name: f"{kube.namespace}-{name}" for name in ("lost", "well")}

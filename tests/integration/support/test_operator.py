@@ -1,9 +1,13 @@
 """The operator as a process: it is started, frozen, killed and asked to end, and the recorder hears of it."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from tests.support.clock import now
 from tests.support.kube import eventually
+from tests.support.nursery import Launch, forked, freshly_started
 from tests.support.operator import OperatorProcess
 from tests.support.proxy import FaultProxy
 from tests.support.recorder import PodRecorder
@@ -53,3 +57,27 @@ def test_an_operator_that_ends_at_its_start_shows_its_log(operator: OperatorProc
     )
     with pytest.raises(AssertionError, match=r"the operator ended with .* at its start:\n.*missing"):
         twin.start()
+
+
+def test_its_command_starts_it_as_well(
+    operator: OperatorProcess, proxy: FaultProxy, namespace: str, tmp_path: Path
+) -> None:
+    operator.stop()
+    fresh = OperatorProcess(
+        kubeconfig=proxy.kubeconfig,
+        log=tmp_path / "fresh.log",
+        environment={"BERNSTEIN_WATCH_NAMESPACES": namespace, "BERNSTEIN_LEASE_NAMESPACE": namespace},
+        launch=freshly_started,
+    )
+    fresh.start()
+    assert fresh.http("/readyz") == (200, "ok")
+    assert fresh.stop() == 0
+
+
+@pytest.mark.parametrize("launch", [forked, freshly_started])
+def test_a_process_has_its_own_log_and_tells_how_it_ended(launch: Launch, tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "KUBECONFIG": str(tmp_path / "missing.kubeconfig")}
+    refused = launch(environment, tmp_path / "log")
+    assert refused.wait(timeout=60) == 1
+    assert "missing.kubeconfig" in (tmp_path / "log").read_text()
+    assert refused.poll() == 1
