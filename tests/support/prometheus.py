@@ -21,7 +21,7 @@ from urllib.request import urlopen
 import pytest
 
 from e2e.cluster.cache import cache_folder, exclusive
-from e2e.cluster.ports import free_ports
+from e2e.cluster.ports import HeldPorts
 from e2e.cluster.process import Children
 from tests.support.kube import eventually
 
@@ -74,7 +74,8 @@ def prometheus(folder: Path) -> Iterator[Prometheus]:
     with _serving(exporter) as scraped:
         config = folder / "prometheus.yml"
         config.write_text(_CONFIG % scraped)
-        [port] = free_ports(1, rng=random.SystemRandom())
+        ports = HeldPorts(1, rng=random.SystemRandom())
+        [port] = ports.numbers
         children = Children(folder)
         children.start("prometheus", _command(program, config, folder / "data", port))
         found = Prometheus(f"http://127.0.0.1:{port}", exporter)
@@ -83,6 +84,7 @@ def prometheus(folder: Path) -> Iterator[Prometheus]:
             yield found
         finally:
             children.kill_all()
+            ports.release()
 
 
 def binary() -> Path:
