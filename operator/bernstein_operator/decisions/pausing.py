@@ -24,8 +24,9 @@ def verdict_of(snapshot: RunSnapshot, *, now: datetime) -> Verdict | None:
     spec = snapshot.run.spec
     if not snapshot.load or not spec:
         return None
-    paused = _kept(snapshot).paused_since
-    return judge(snapshot.load, rules_of(spec.concurrency.pause), paused=paused, now=now)
+    told = snapshot.config.cpu_pause_threshold if snapshot.config else None
+    rules = rules_of(spec.concurrency.pause, load_default=told)
+    return judge(snapshot.load, rules, paused=_kept(snapshot).paused_since, now=now)
 
 
 def under_load(snapshot: RunSnapshot, *, now: datetime) -> RunSnapshot:

@@ -1,11 +1,13 @@
 """What busy nodes do to a run: a pause in its status, conditions and events, and the ceiling afterwards."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from bernstein_operator.api.load import Measure, NodeLoad
+from bernstein_operator.api.load import LoadSource, Measure, NodeLoad
 from bernstein_operator.api.objects import RunObject
+from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.builders.run_notices import run_notices
 from bernstein_operator.decisions.pausing import is_news
@@ -173,6 +175,27 @@ def test_a_run_that_has_ended_tells_nothing_of_nodes_any_more() -> None:
 def test_the_spec_says_when(spec: dict[str, int], readings: list[Measure], paused: bool) -> None:
     life = Life(concurrency={"maxAgents": 4, "pause": spec}, max_agents=None)
     life.decide(load(signal(*readings)), now=10)
+    assert ("SpawningPaused" in life.conditions) is paused
+
+
+@pytest.mark.parametrize(
+    ("config", "spec", "paused"),
+    [
+        pytest.param(RunConfig(cpu_pause_threshold=Decimal("249.5")), {}, True, id="the ConfigMap's"),
+        pytest.param(RunConfig(cpu_pause_threshold=Decimal(250)), {}, False, id="exactly the ConfigMap's"),
+        pytest.param(
+            RunConfig(cpu_pause_threshold=Decimal(100)), {"nodeLoadPercent": 300}, False, id="the run's own"
+        ),
+        pytest.param(RunConfig(), {"nodeLoadPercent": 200}, True, id="only the run's own"),
+        pytest.param(None, {}, False, id="one that wasn't read yet"),
+    ],
+)
+def test_the_configmap_says_above_which_load_average(
+    config: RunConfig | None, spec: dict[str, int], paused: bool
+) -> None:
+    twice = signal(measured(250), measured(250, read=10), source=LoadSource.LOAD)
+    life = Life(concurrency={"maxAgents": 4, "pause": spec}, max_agents=None)
+    life.decide(load(twice), now=10, config=config)
     assert ("SpawningPaused" in life.conditions) is paused
 
 
