@@ -15,7 +15,7 @@ from bernstein_operator.api.names import inline_task_name
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
-from bernstein_operator.api.spending import OperatorBudget
+from bernstein_operator.api.spending import NO_SETTINGS, OperatorBudget
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.ceiling import has_room
@@ -41,8 +41,6 @@ from bernstein_operator.world.slots import Slots
 from bernstein_operator.world.turns import UNLIMITED, Limits, Turns
 
 _EMPTY: Final = Roster()
-_NO_SETTINGS: Final = OperatorBudget()
-_FREE: Final = Till(UNLIMITED_FUNDS)
 
 
 class World:
@@ -54,7 +52,7 @@ class World:
         *,
         clock: Callable[[], datetime],
         limits: Limits = UNLIMITED,
-        budget: OperatorBudget = _NO_SETTINGS,
+        budget: OperatorBudget = NO_SETTINGS,
     ) -> None:
         self._marks = marks
         self._clock = clock
@@ -170,9 +168,8 @@ class World:
         if not run:
             return None
         self._accounting.refresh(roster)
-        counted = roster.snapshot(
-            run, operator_limit=self._operator_limit, operator_room=room, now=self._clock()
-        )
+        limit, now = self._operator_limit, self._clock()
+        counted = roster.snapshot(run, operator_limit=limit, operator_room=room, now=now)
         return replace(counted, config=self.configs.of(run), operator_budget=self._budget)
 
     def profile_snapshot(self, key: Key) -> ProfileSnapshot | None:
@@ -290,7 +287,7 @@ class World:
                 roster.gone_since = self._clock()
                 self._mark(self.roster(roster.run).tasks.values())
 
-    # --- Pods -----------------------------------------------------------------------------------------
+    # --- Pods and slots -------------------------------------------------------------------------------
 
     def seen(self, pod: Pod) -> None:
         """Take note of an agent's Pod as it is."""
@@ -314,11 +311,10 @@ class World:
         """Return the Pods that a complete list of that version should hold and doesn't."""
         return self._pods.missing_from(listed, version=version)
 
-    # --- slots ----------------------------------------------------------------------------------------
-
-    def startable(self, run: Key, till: Till = _FREE) -> int:
+    def startable(self, run: Key, till: Till | None = None) -> int:
         """Return how many tasks of a run wait for a slot, and for no room in their role nor money."""
-        return self.roster(run).startable(role_limits(self._runs.get(run)), till)
+        limits = role_limits(self._runs.get(run))
+        return self.roster(run).startable(limits, till or Till(UNLIMITED_FUNDS))
 
     def grant(self, run: Key, *, free: int, till: Till | None = None) -> None:
         """Give up to ``free`` slots of a run, with shares of its money, to the tasks that are next."""

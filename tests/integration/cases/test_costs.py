@@ -69,7 +69,7 @@ def test_five_tasks_that_become_ready_at_once_stay_within_the_budget(
     for name in names - {first, second}:
         wait_waiting(kube, name, "BudgetReserved")
     assert live_tasks(kube) == {first, second}
-    assert committed(kube.get("bernsteinruns", "r")) == Decimal("0.80")
+    wait_budget(kube, lambda found: found.get("reservedUsd") == "0.80", what="two reservations")
     attempt = kube.get("agenttasks", first)["status"]["attempts"][0]
     assert (attempt["reservationUsd"], attempt["capUsd"]) == ("0.40", "0.40")
 
