@@ -11,12 +11,11 @@ from bernstein_operator.api.load import NodeLoad
 from bernstein_operator.api.objects import ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Pod
 from bernstein_operator.api.run_config import RunConfig
-from bernstein_operator.api.spending import NO_SPEND, Allotment, Need, OperatorBudget, Spend
+from bernstein_operator.api.spending import NO_SETTINGS, NO_SPEND, Allotment, Need, OperatorBudget, Spend
 from bernstein_operator.api.task_status import BlockedBy, Usage
 from bernstein_operator.api.vocabulary import AdmittedReason, TaskPhase
 
 _SILENT: Final = RunConfig()
-_NO_SETTINGS: Final = OperatorBudget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class TaskSnapshot:
     reading: Reading | None = None
     share: Allotment | None = None
     short: AdmittedReason | None = None
-    operator_budget: OperatorBudget = _NO_SETTINGS
+    operator_budget: OperatorBudget = NO_SETTINGS
     role_limit: int | None = None
 
 
@@ -293,7 +292,7 @@ class RunSnapshot:
     pause: Pause | None = None
     operator_room: int | None = None
     config: RunConfig | None = _SILENT
-    operator_budget: OperatorBudget = _NO_SETTINGS
+    operator_budget: OperatorBudget = NO_SETTINGS
     spend: Spend = NO_SPEND
     needs: frozenset[Need] = frozenset()
     all_wait: bool = False

@@ -32,6 +32,9 @@ class OperatorBudget:
     required: bool = False
 
 
+NO_SETTINGS: Final = OperatorBudget()
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """What a waiting task would take of its run's budget; equal for all that get the same answer.

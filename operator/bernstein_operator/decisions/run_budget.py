@@ -119,13 +119,24 @@ def _funds(snapshot: RunSnapshot, status: BudgetStatus, limits: Limits) -> Funds
 
 
 def _stops(snapshot: RunSnapshot, funds: Funds) -> bool:
-    """Whether nothing is live, and all that could move waits for money."""
+    """Whether nothing is live, and all that could move waits for money.
+
+    A run that was stopped stays so while its caps are the same and nobody can start: after a restart its
+    tasks come to wait one after the other.
+    """
     if snapshot.live or not snapshot.phases:
         return False
-    if funds.band is BudgetBand.STOP:
-        return True
+    if not all(isinstance(allot(need, funds), AdmittedReason) for need in snapshot.needs):
+        return False
     waiting = snapshot.all_wait and bool(snapshot.needs)
-    return waiting and all(isinstance(allot(need, funds), AdmittedReason) for need in snapshot.needs)
+    return funds.band is BudgetBand.STOP or waiting or _was_stopped(snapshot.run.status, funds)
+
+
+def _was_stopped(stored: BernsteinRunStatus, funds: Funds) -> bool:
+    budget = stored.budget
+    if stored.phase is not RunPhase.STOPPED or not budget:
+        return False
+    return (budget.cap_usd, budget.cap_tokens) == (funds.cap_usd, funds.cap_tokens)
 
 
 def _stop_text(budget: BudgetStatus) -> str:

@@ -8,14 +8,14 @@ order.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import inline_task_name
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
-from bernstein_operator.api.spending import OperatorBudget
+from bernstein_operator.api.spending import NO_SETTINGS, OperatorBudget
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.ceiling import has_room
@@ -35,9 +35,6 @@ from bernstein_operator.world.rosters import Rosters
 from bernstein_operator.world.slots import Slots, role_limits
 from bernstein_operator.world.turns import UNLIMITED, Limits, Turns
 
-_NO_SETTINGS: Final = OperatorBudget()
-_FREE: Final = Till(UNLIMITED_FUNDS)
-
 
 class World:
     """The operator's picture of the cluster. One event loop only; nothing in here waits."""
@@ -48,7 +45,7 @@ class World:
         *,
         clock: Callable[[], datetime],
         limits: Limits = UNLIMITED,
-        budget: OperatorBudget = _NO_SETTINGS,
+        budget: OperatorBudget = NO_SETTINGS,
     ) -> None:
         self._marks = marks
         self._clock = clock
@@ -157,9 +154,8 @@ class World:
         if not run:
             return None
         self._accounting.refresh(roster)
-        counted = roster.snapshot(
-            run, operator_limit=self._operator_limit, operator_room=room, now=self._clock()
-        )
+        limit, now = self._operator_limit, self._clock()
+        counted = roster.snapshot(run, operator_limit=limit, operator_room=room, now=now)
         return replace(counted, config=self.configs.of(run), operator_budget=self._budget)
 
     def profile_snapshot(self, key: Key) -> ProfileSnapshot | None:
@@ -276,7 +272,7 @@ class World:
                 roster.gone_since = self._clock()
                 self._mark(self.roster(roster.run).tasks.values())
 
-    # --- Pods -----------------------------------------------------------------------------------------
+    # --- Pods and slots -------------------------------------------------------------------------------
 
     def seen(self, pod: Pod) -> None:
         """Take note of an agent's Pod as it is."""
@@ -300,11 +296,10 @@ class World:
         """Return the Pods that a complete list of that version should hold and doesn't."""
         return self._pods.missing_from(listed, version=version)
 
-    # --- slots ----------------------------------------------------------------------------------------
-
-    def startable(self, run: Key, till: Till = _FREE) -> int:
+    def startable(self, run: Key, till: Till | None = None) -> int:
         """Return how many tasks of a run wait for a slot, and for no room in their role nor money."""
-        return self.roster(run).startable(role_limits(self._runs.get(run)), till)
+        limits = role_limits(self._runs.get(run))
+        return self.roster(run).startable(limits, till or Till(UNLIMITED_FUNDS))
 
     def grant(self, run: Key, *, free: int, till: Till | None = None) -> None:
         """Give up to ``free`` slots of a run, with shares of its money, to the tasks that are next."""

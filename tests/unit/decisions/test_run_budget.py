@@ -85,6 +85,26 @@ def test_a_higher_cap_lets_it_go_on() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cap", "facts", "phase"),
+    [
+        pytest.param("1.00", {}, "Stopped", id="none of its tasks has been looked at since a restart"),
+        pytest.param("1.00", {"needs": PLAIN, "waiting": 1}, "Stopped", id="one has"),
+        pytest.param("1.02", {}, "Pending", id="the cap was raised"),
+        pytest.param("1.00", {"needs": frozenset({Need(metered=False)})}, "Pending", id="one costs nothing"),
+        pytest.param("1.00", {"live": 1}, "Running", id="an agent is live"),
+    ],
+)
+def test_a_run_that_was_stopped_stays_so_while_nothing_has_changed(
+    cap: str, facts: dict[str, Any], phase: str
+) -> None:
+    stopped = decide(**WAITS, spend=NEARLY).status
+    assert stopped.phase == "Stopped"
+    known = RunObject.parse(raw_run(budget={"usd": cap}, status=stopped.manifest()))
+    again = decide(known, now=20, **{"phases": {PENDING: 2}, "spend": NEARLY, **facts})
+    assert again.status.phase == phase
+
+
+@pytest.mark.parametrize(
     ("spend", "said"),
     [
         pytest.param(Spend(spent=799_999), {}, id="under warn"),

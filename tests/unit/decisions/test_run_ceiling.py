@@ -7,15 +7,17 @@ import pytest
 
 from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.run_config import RunConfig
-from bernstein_operator.api.snapshot import OutcomeWindow, Pause
+from bernstein_operator.api.snapshot import OutcomeWindow
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.plan import RunDecision
 from bernstein_operator.decisions.run import decide_run
+from tests.unit.load import load, measured, signal
 from tests.unit.objects import at, run, run_snapshot, stamp
 
 WAITING: dict[str, Any] = {"phases": {TaskPhase.PENDING: 9}, "waiting": 9}
 FAILING = OutcomeWindow(total=10, errors=3, newest=at(9))
 LOWERS: dict[str, Any] = {"outcomes": FAILING, "evaluated": at(0)}
+BUSY = load(signal(measured(99, read=0), measured(99, read=10)))
 REDUCED = {"concurrency": {"configured": 6, "effective": 4, "reduction": 2}}
 
 
@@ -36,7 +38,7 @@ def told(decision: RunDecision) -> dict[str, tuple[str, str]]:
         pytest.param(REDUCED, {"live": 3}, 1, id="and some are live"),
         pytest.param(REDUCED, {"live": 5}, 0, id="more are live than may be now"),
         pytest.param(REDUCED, {"ceiling": ConcurrencyStatus(reduction=3)}, 3, id="concluded, not stored yet"),
-        pytest.param(REDUCED, {"pause": Pause(at(0), "busy")}, 0, id="busy nodes"),
+        pytest.param(REDUCED, {"load": BUSY}, 0, id="busy nodes"),
         pytest.param({}, {"outcomes": FAILING, "evaluated": at(0)}, 5, id="lowered in this very moment"),
         pytest.param(REDUCED, {"spec": {"max_agents": 9}}, 7, id="a higher maxAgents acts at once"),
         pytest.param(REDUCED, {"spec": {"max_agents": 2}}, 1, id="a lower one too"),
@@ -74,10 +76,8 @@ def test_what_the_runs_configmap_says(facts: dict[str, Any], free: int) -> None:
         pytest.param(REDUCED, {"live": 6}, "AtCeiling", "6 of 4 held", id="agents from before go on"),
         pytest.param({}, {"live": 2, "operator_room": 0}, "AtOperatorCeiling", "take turns", id="all runs"),
         pytest.param({}, {"live": 2, "operator_room": 1}, "TasksActive", "", id="room for one more"),
-        pytest.param({}, {"pause": Pause(at(0), "busy")}, "SpawningPaused", "busy", id="busy nodes"),
-        pytest.param(
-            {}, {"spec": {"max_agents": 0}, "pause": Pause(at(0), "")}, "CeilingZero", "", id="zero by choice"
-        ),
+        pytest.param({}, {"load": BUSY}, "SpawningPaused", "CPU", id="busy nodes"),
+        pytest.param({}, {"spec": {"max_agents": 0}, "load": BUSY}, "CeilingZero", "", id="zero by choice"),
     ],
 )
 def test_why_no_more_start(status: dict[str, Any], facts: dict[str, Any], reason: str, text: str) -> None:
