@@ -254,6 +254,7 @@ def _settings_page() -> Iterator[str]:
     )
     yield from _table(("flag", "environment", "default", "meaning"), rows)
     yield "\nWith Helm they are the values `maxAgents`, `maxAgentsTotal`, `maxAgentsPerNamespace`,"
+    yield "`maxCostUsd`, `maxRunCostUsd`, `defaultBudgetUsd`, `estimatePerAttemptUsd`, `requireBudget`,"
     yield "`watchNamespaces`, `agentImage`, those of `load` and `log` in"
     yield "`charts/bernstein-operator/values.yaml`; what concerns the Pod and the Lease the chart sets by"
     yield "itself. The command line:\n"

@@ -87,8 +87,6 @@ def _ready(course: Course, question: Question) -> Course:
     course = replace(course, candidate=candidate)
     if snapshot.refusal:
         return replace(course, standing=Standing(snapshot.refusal.reason, snapshot.refusal.message))
-    if snapshot.short:
-        return replace(course, standing=Standing(snapshot.short, _SHORT[snapshot.short]))
     return _queued(course, question)
 
 
@@ -103,12 +101,21 @@ def _queued(course: Course, question: Question) -> Course:
     stored, now = question.snapshot.task.status, question.now
     tell_at = (question.snapshot.ready_since or now) + TELL_QUEUED_AFTER
     unwritten = stored.observed_generation < 0 and course.status == stored
-    limit, role = question.snapshot.role_limit, question.effective.role
-    if unwritten and limit is None:
+    standing = _queues_for(question)
+    if unwritten and standing.reason == AdmittedReason.QUEUED:
         return course
     if course.status == stored and now < tell_at:
         return replace(course, wake=(tell_at,))
+    return replace(course, standing=standing)
+
+
+def _queues_for(question: Question) -> Standing:
+    """Return what keeps a task from the next slot: its run's money, its role's ceiling, or only its turn."""
+    short, limit = question.snapshot.short, question.snapshot.role_limit
+    if short:
+        return Standing(short, _SHORT[short])
     if limit is None:
-        return replace(course, standing=Standing(AdmittedReason.QUEUED, "Waits for a slot of its run."))
+        return Standing(AdmittedReason.QUEUED, "Waits for a slot of its run.")
+    role = question.effective.role
     text = f"concurrency.maxPerRole of its run allows {limit} live agents of role {role}, and so many are."
-    return replace(course, standing=Standing(AdmittedReason.ROLE_CEILING, text))
+    return Standing(AdmittedReason.ROLE_CEILING, text)

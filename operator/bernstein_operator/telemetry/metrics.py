@@ -23,6 +23,8 @@ from prometheus_client import (
 )
 
 from bernstein_agent.contract import ResultClass
+from bernstein_operator.api.budget import BudgetStatus
+from bernstein_operator.api.choices import BudgetBand
 from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.load import LoadSource, Measure
 from bernstein_operator.api.objects import RunObject, TaskObject
@@ -47,6 +49,24 @@ CEILING_CHANGES: Final = Counter(
     "bernstein_ceiling_changes",
     "Changes of a run's ceiling: up or down, by error_rate, nodes or configured.",
     ["direction", "reason"],
+    registry=REGISTRY,
+)
+RUN_COST: Final = Gauge(
+    "bernstein_run_cost_usd",
+    "US dollars that a run's attempts have cost, those of deleted tasks too.",
+    ["namespace", "run"],
+    registry=REGISTRY,
+)
+RUN_REMAINING: Final = Gauge(
+    "bernstein_run_budget_remaining_usd",
+    "US dollars that are left of a run's budget; absent where it has none.",
+    ["namespace", "run"],
+    registry=REGISTRY,
+)
+RUN_BAND: Final = Gauge(
+    "bernstein_run_budget_band",
+    "1 for the highest band of its budget that a run has reached, 0 for the others.",
+    ["namespace", "run", "band"],
     registry=REGISTRY,
 )
 TASKS: Final = Gauge("bernstein_agenttasks", "AgentTasks in each phase.", ["phase"], registry=REGISTRY)
@@ -183,11 +203,23 @@ def count_transition(before: TaskObject, after: TaskObject, *, role: str, adapte
 
 
 def show_run(run: RunObject) -> None:
-    """Show what a run's stored status says of its ceiling, for as long as the run is of interest."""
+    """Show what a run's stored status says of its limits, for as long as the run is of interest."""
     namespace, name, status = run.meta.namespace, run.meta.name, run.status
     if status.concurrency:
         run_series.set(PARALLELISM, namespace, name, status.concurrency.effective)
+    if status.budget:
+        _show_budget(status.budget, namespace, name)
     run_series.ended(namespace, name, status.completion_time)
+
+
+def _show_budget(budget: BudgetStatus, namespace: str, name: str) -> None:
+    run_series.set(RUN_COST, namespace, name, float(budget.spent_usd.dollars))
+    if budget.remaining_usd is None:
+        run_series.absent(RUN_REMAINING, namespace, name)
+    else:
+        run_series.set(RUN_REMAINING, namespace, name, float(budget.remaining_usd.dollars))
+    for band in BudgetBand:
+        run_series.set(RUN_BAND, namespace, name, band is budget.band, band)
 
 
 def count_ceiling_changes(before: RunObject, after: RunObject) -> None:

@@ -179,3 +179,71 @@ def test_the_runner_reads_what_was_written() -> None:
         prompt="Zeile\n„zwei“ $(HOME) \U0001f600",
     )
     assert contract.parse_envelope(found.to_json()) == found
+
+
+@pytest.mark.parametrize(
+    ("caps", "usage", "budget", "expected"),
+    [
+        pytest.param({}, None, {}, {}, id="nobody limits it"),
+        pytest.param(
+            {}, None, {"steps": 30, "toolCalls": 9}, {"steps": 30, "tool_calls": 9}, id="each attempt"
+        ),
+        pytest.param(
+            {"cap_usd": "0.50", "cap_tokens": 70},
+            None,
+            {},
+            {"cost_micros": 500_000, "tokens": 70},
+            id="what its run had left",
+        ),
+        pytest.param(
+            {"cap_usd": "0.40"},
+            None,
+            {"usd": "0.40"},
+            {"cost_micros": 400_000, "own": True},
+            id="all its own",
+        ),
+        pytest.param(
+            {"cap_usd": "0.30"},
+            "0.10",
+            {"usd": "0.40"},
+            {"cost_micros": 300_000, "own": True},
+            id="all that earlier attempts left of its own",
+        ),
+        pytest.param(
+            {"cap_usd": "0.30"}, None, {"usd": "0.40"}, {"cost_micros": 300_000}, id="its run had less left"
+        ),
+        pytest.param(
+            {"cap_usd": "0.30", "cap_tokens": 70},
+            None,
+            {"tokens": 70},
+            {"cost_micros": 300_000, "tokens": 70, "own": True},
+            id="its own tokens",
+        ),
+        pytest.param(
+            {"cap_usd": "0.40"},
+            None,
+            {"usd": "0.40", "mode": "hard-stop-on-zero"},
+            {"cost_micros": 400_000, "own": True, "mode": contract.BudgetMode.HARD},
+            id="stopped hard",
+        ),
+    ],
+)
+def test_the_agent_is_told_what_it_may_use_up(
+    caps: dict[str, Any], usage: str | None, budget: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    spent = {"cost_usd": usage} if usage else None
+    before = status(attempt(1, end_time=at(1), usage=spent), attempt(2, **caps), usage=spent)
+    found = told(task(status=before, budget=budget))
+    assert found.budget == contract.Budget(**expected)
+
+
+def test_the_agent_is_told_the_prices_of_its_model() -> None:
+    priced = {"name": "m", "prices": {"inputUsd": "3", "outputUsd": "15", "cachedUsd": "0.30"}}
+    uncached = {"name": "n", "prices": {"inputUsd": "3", "outputUsd": "15"}}
+    by = profile(models=[priced, uncached, {"name": "o"}])
+    prices = [told(attempts=(attempt(model=name),), by=by).payload.prices for name in ("m", "n", "o")]
+    assert prices == [
+        contract.Prices(input_micros=3_000_000, output_micros=15_000_000, cached_micros=300_000),
+        contract.Prices(input_micros=3_000_000, output_micros=15_000_000, cached_micros=3_000_000),
+        None,
+    ]

@@ -9,7 +9,7 @@ from bernstein_operator.api.money import Money
 from bernstein_operator.api.spending import Allotment, Need, Sample
 from bernstein_operator.api.task_status import AgentTaskStatus, Usage
 from bernstein_operator.decisions.accounts import Account, account_of, need_of, promised
-from tests.unit.objects import at, attempt, effective, profile, status
+from tests.unit.objects import at, attempt, effective, profile, run, status, task
 
 CENT = 10_000
 
@@ -136,3 +136,15 @@ def test_a_share_counts_from_the_moment_in_which_it_is_given() -> None:
 def test_what_a_task_needs(spec: dict[str, Any], of: dict[str, Any], expected: Need) -> None:
     spent = whole(ENDED, cents=10, tokens=100)
     assert need_of(spent, effective(**spec), profile(**of).spec) == expected
+
+
+@pytest.mark.parametrize("level", ["task", "run"])
+def test_task_and_run_say_what_a_task_needs(level: str) -> None:
+    said = {"essential": False, "budget": {"usd": "0.40", "tokens": 150}}
+    owner = task(**(said if level == "task" else {}))
+    of = run(taskDefaults=said if level == "run" else {}).spec
+    assert of
+    found = owner.effective(of.task_defaults)
+    assert found
+    expected = Need(essential=False, left_usd=Money(30 * CENT), left_tokens=50)
+    assert need_of(whole(ENDED, cents=10, tokens=100), found, profile().spec) == expected

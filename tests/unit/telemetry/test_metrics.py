@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bernstein_operator.api.choices import BudgetBand
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import TaskPhase
@@ -232,3 +233,16 @@ def test_a_runs_ceiling_is_shown_until_some_time_after_its_end() -> None:
     assert shown("bernstein_parallelism_level")[tuple(labels.items())] == 0
     run_series.sweep(at(600))
     assert tuple(labels.items()) not in shown("bernstein_parallelism_level")
+
+
+def test_a_runs_budget_is_shown_and_what_is_left_only_where_it_has_one() -> None:
+    labels = {"namespace": "ns", "run": "spender"}
+    told = {"spentUsd": "0.95", "capUsd": "1.00", "remainingUsd": "0.05", "band": "critical"}
+    metrics.show_run(run("spender", status={"budget": told}))
+    assert value("bernstein_run_cost_usd", labels) == 0.95
+    assert value("bernstein_run_budget_remaining_usd", labels) == 0.05
+    bands = {band: value("bernstein_run_budget_band", {**labels, "band": band}) for band in BudgetBand}
+    assert bands == {"none": 0, "warn": 0, "critical": 1, "stop": 0}
+    metrics.show_run(run("spender", status={"budget": {"spentUsd": "0.95"}}))
+    assert tuple(labels.items()) not in shown("bernstein_run_budget_remaining_usd")
+    assert value("bernstein_run_cost_usd", labels) == 0.95

@@ -72,3 +72,15 @@ def test_a_run_of_which_nothing_is_shown_ends_quietly() -> None:
     board.series.ended("ns", "r", T0)
     board.series.sweep(T0 + KEPT_FOR)
     assert board.lines() == []
+
+
+def test_a_series_with_a_further_label_goes_with_the_others() -> None:
+    board = Board()
+    band = Gauge("band", "A band.", ["namespace", "run", "band"], registry=board.registry)
+    for name in ("warn", "stop"):
+        board.series.set(band, "ns", "r", 1, name)
+    board.series.absent(band, "ns", "r", "warn")
+    assert board.lines() == ['band{band="stop",namespace="ns",run="r"} 1.0']
+    board.series.ended("ns", "r", T0)
+    board.series.sweep(T0 + KEPT_FOR)
+    assert board.lines() == []
