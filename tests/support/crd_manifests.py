@@ -94,6 +94,7 @@ _ATTEMPT: Manifest = {
     "fingerprint": "0123456789abcdef",
     "retryAfterSeconds": 60,
     "reservationUsd": "0.40",
+    "reservationTokens": 32_000,
     "capUsd": "0.40",
     "capTokens": 64_000,
     "finishPercent": 18,

@@ -256,6 +256,7 @@ _TASK: Final[dict[str, Bounds]] = {
     f"{_ATTEMPT}.memory": QUANTITY,
     f"{_ATTEMPT}.gatedUntil": MOMENT,
     f"{_ATTEMPT}.reservationUsd": MONEY,
+    f"{_ATTEMPT}.reservationTokens": TOKENS,
     f"{_ATTEMPT}.capUsd": MONEY,
     f"{_ATTEMPT}.capTokens": TOKENS,
     f"{_ATTEMPT}.finishPercent": PERCENT,

@@ -36,7 +36,15 @@ def run_budget() -> dict[str, Bounds]:
         "spec.budget.estimatePerAttemptUsd": MONEY,
         **{
             f"{_BUDGET}.{name}": MONEY
-            for name in ("capUsd", "spentUsd", "carriedUsd", "estimatedUsd", "reservedUsd", "remainingUsd")
+            for name in (
+                "capUsd",
+                "spentUsd",
+                "carriedUsd",
+                "estimatedUsd",
+                "inFlightUsd",
+                "reservedUsd",
+                "remainingUsd",
+            )
         },
         f"{_BUDGET}.source": Bounds(
             (
@@ -50,7 +58,9 @@ def run_budget() -> dict[str, Bounds]:
             ),
             ("Spec", ""),
         ),
-        **{f"{_BUDGET}.{name}": TOKENS for name in ("capTokens", "tokens", "carriedTokens")},
+        **{
+            f"{_BUDGET}.{name}": TOKENS for name in ("capTokens", "tokens", "carriedTokens", "inFlightTokens")
+        },
         f"{_BUDGET}.percent": COUNTER,
         f"{_BUDGET}.limiting": Bounds(("usd", "tokens"), ("USD", "")),
         f"{_BUDGET}.band": _BAND,
