@@ -155,7 +155,7 @@ class Attempt:
             may_continue=self._payload.may_continue,
         )
         self._console.note(f"the check of the agent's commits found: {found}")
-        return found is Completion.CONTINUE and self._announced(turns.session)
+        return found is Completion.CONTINUE and self._announced(self._console.redact(turns.session))
 
     def _own_head(self, start: Start) -> str | None:
         try:

@@ -53,10 +53,10 @@ class Stage:
     token: Path
     log: str = ""
 
-    def run(self, order: Envelope, *, heard: bool = True) -> Result:
+    def run(self, order: Envelope, *, heard: bool = True, **env: str) -> Result:
         """Carry out an envelope; nobody listens to it unless it is ``heard``."""
         reporting = Reporting(url=self.operator.url, token_file=str(self.token), interval_seconds=1)
-        ended = self.bench.run(changed(order, reporting=reporting if heard else None))
+        ended = self.bench.run(changed(order, reporting=reporting if heard else None), env=env)
         self.log = ended.log
         return ended.result
 
@@ -318,6 +318,15 @@ def test_a_program_whose_sessions_have_no_name_goes_on_too(stage: Stage, remote:
     result = stage.run(command(remote, "true", resume=("sh", "-c", steps)))
     assert outcome(result) == (ResultClass.SUCCESS, Reason.COMPLETED)
     assert (stage.announced, result.continued) == ([""], "")
+
+
+def test_a_secret_in_a_sessions_name_stays_in_the_container(stage: Stage, remote: Remote) -> None:
+    told = """printf '{"id": "%s"}' "$DEMO_TOKEN\""""
+    steps = 'echo "$0" > x && git add x && git commit -q -m x'
+    lazy = command(remote, "sh", "-c", told, resume=("sh", "-c", steps, "{session_id}"), session="id")
+    result = stage.run(lazy, DEMO_TOKEN="correct-horse")
+    assert (outcome(result)[0], result.continued, stage.announced) == (ResultClass.SUCCESS, "***", ["***"])
+    assert remote.show(BRANCH, "x") == "correct-horse"
 
 
 @pytest.mark.parametrize(
