@@ -27,5 +27,5 @@ def _exceeded(status: AgentTaskStatus) -> Iterator[Wanted]:
     missed = status.deadline and status.deadline.missed_time
     if not missed and not (last and last.result_class == ResultClass.DEADLINE):
         return
-    text = "It could not start before its deadline." if missed else (last.message if last else "")
+    text = "A deadline passed while no agent was at work." if missed else (last.message if last else "")
     yield Wanted(ConditionType.DEADLINE_EXCEEDED, TaskReason.DEADLINE_EXCEEDED, text or "")
