@@ -124,6 +124,13 @@ def ceiling_of(run: Mapping[str, Any], limits: Limits) -> int:
     return min(own, limits.operator_ceiling) if limits.operator_ceiling is not None else int(own)
 
 
+def shown_ceiling(run: Mapping[str, Any], limits: Limits) -> int:
+    """Return how many agents a run says may be live now: failures and busy nodes make it fewer."""
+    shown = run.get("status", {}).get("concurrency", {}).get("effective")
+    configured = ceiling_of(run, limits)
+    return configured if shown is None else min(configured, int(shown))
+
+
 def _two_pods(ordered: Sequence[Observation]) -> Iterator[Violation]:
     world = World()
     for seen in ordered:
@@ -259,6 +266,6 @@ def _is_explained(task: Mapping[str, Any], world: World, limits: Limits) -> bool
 
 def _run_holds_back(run: Mapping[str, Any], live: int, limits: Limits) -> bool:
     """Return whether the run itself says why none of its unwritten tasks may start now."""
-    says_something = any(entry.get("reason") for entry in run.get("status", {}).get("conditions", ()))
-    is_full = live >= ceiling_of(run, limits)
-    return says_something and (is_full or bool(run["spec"].get("suspend")))
+    reasons = {entry.get("reason") for entry in run.get("status", {}).get("conditions", ())} - {None, ""}
+    is_full = live >= shown_ceiling(run, limits) or "AtOperatorCeiling" in reasons
+    return bool(reasons) and (is_full or bool(run["spec"].get("suspend")))

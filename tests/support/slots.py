@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.invariants import Limits, ceiling_of
+from tests.support.invariants import Limits, shown_ceiling
 from tests.support.timeline import Observation, World, in_order, owner_uid, phase, run_key
 
 QUEUED_REASONS = frozenset({None, "Queued"})
@@ -66,7 +66,7 @@ def _demand(world: World, run: str, limits: Limits) -> tuple[int, int]:
     )
     if not queued:
         return 0, 0
-    ceiling = ceiling_of(world.runs[run], limits)
+    ceiling = shown_ceiling(world.runs[run], limits)
     return min(len(live), ceiling), min(ceiling, len(live) + queued)
 
 

@@ -7,7 +7,7 @@ pick costs the number of roles and needs, not the number of waiting tasks.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -52,9 +52,13 @@ class Candidate:
         return self.turn, self.age
 
 
-def configured_ceiling(*, spec: int | None, operator: int | None) -> int:
-    """Return how many agents of a run may be live: the run's own number, never over the operator's."""
-    wanted = DEFAULT_MAX_AGENTS if spec is None else spec
+def configured_ceiling(*, spec: int | None, operator: int | None, config: int | None = None) -> int:
+    """Return how many agents of a run may be live: what the run says, else its ConfigMap, else the built-in.
+
+    The operator's own number is never exceeded.
+    """
+    said = (one for one in (spec, config) if one is not None)
+    wanted = next(said, DEFAULT_MAX_AGENTS)
     return wanted if operator is None else min(wanted, operator)
 
 
@@ -96,9 +100,9 @@ class Waiting:
         """Return the UIDs of the tasks of a role."""
         return [one.uid for (other, _), waiting in self._kinds() if other == role for one in waiting]
 
-    def in_need(self, need: Need) -> list[str]:
-        """Return the UIDs of the tasks that have a need."""
-        return [one.uid for (_, other), waiting in self._kinds() if other == need for one in waiting]
+    def in_need(self, needs: Container[Need]) -> list[str]:
+        """Return the UIDs of the tasks that have one of these needs."""
+        return [one.uid for (_, need), waiting in self._kinds() if need in needs for one in waiting]
 
     def needs(self) -> frozenset[Need]:
         """Return what all of them would take of their run's budget, each need once."""

@@ -15,6 +15,7 @@ from typing import Final
 from bernstein_operator.api.concurrency import AdaptiveCeiling, ConcurrencyStatus
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run import BernsteinRunSpec
+from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.api.snapshot import OutcomeWindow, Pause, RunSnapshot
 from bernstein_operator.api.vocabulary import ENDED_RUN_PHASES, ConditionType, RunPhase, RunReason
 from bernstein_operator.decisions.admission import configured_ceiling
@@ -125,13 +126,13 @@ def ceiling_of(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, closing: bool, 
     """Say how many agents of a run may be live; of one that is ``closing`` failures move that no more."""
     kept = snapshot.ceiling or snapshot.run.status.concurrency or ConcurrencyStatus()
     kept = kept.model_copy(update={"live": snapshot.live})
-    configured = configured_ceiling(spec=spec.concurrency.max_agents, operator=snapshot.operator_limit)
+    configured = _configured(spec, snapshot.config, snapshot.operator_limit)
     if closing:
         effective = effective_ceiling(configured=configured, stored=kept)
         return Ceiling(kept.model_copy(update={"configured": configured, "effective": effective}))
     return judge_ceiling(
         kept,
-        thresholds_of(spec.concurrency.adaptive),
+        thresholds_of(spec.concurrency.adaptive, error_rate_high=_error_rate_high(snapshot.config)),
         snapshot.outcomes,
         configured=configured,
         evaluated=snapshot.evaluated,
@@ -141,15 +142,30 @@ def ceiling_of(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, closing: bool, 
 
 
 def has_room(
-    run: RunObject | None, *, live: int, kept: ConcurrencyStatus | None, operator_limit: int | None
+    run: RunObject | None,
+    config: RunConfig | None,
+    *,
+    live: int,
+    kept: ConcurrencyStatus | None,
+    operator_limit: int | None,
 ) -> bool:
     """Whether a run that holds ``live`` slots would let one more task start; ``kept`` is of its ceiling."""
     if not (run and run.spec) or run.spec.suspend or run.status.phase in _STARTS_NOTHING:
         return False
     if run.status.budget and run.status.budget.should_stop:
         return False
-    configured = configured_ceiling(spec=run.spec.concurrency.max_agents, operator=operator_limit)
+    configured = _configured(run.spec, config, operator_limit)
     return live < effective_ceiling(configured=configured, stored=kept or run.status.concurrency)
+
+
+def _configured(spec: BernsteinRunSpec, config: RunConfig | None, operator: int | None) -> int:
+    said = config.max_agents if config else None
+    return configured_ceiling(spec=spec.concurrency.max_agents, config=said, operator=operator)
+
+
+def _error_rate_high(config: RunConfig | None) -> Fraction | None:
+    percent = config.error_rate_high_percent if config else None
+    return None if percent is None else Fraction(percent)
 
 
 def _or(value: Fraction | None, default: Fraction) -> Fraction:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from bernstein_operator.api.concurrency import ConcurrencyStatus
-from bernstein_operator.api.names import shorten
 from bernstein_operator.api.objects import Key, RunObject, TaskObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import Dependency, OutcomeWindow, RunSnapshot
@@ -134,7 +133,7 @@ class Roster:
         news = {
             need for need in before.keys() | self._short.keys() if before.get(need) != self._short.get(need)
         }
-        return [uid for need in news for uid in self.waiting.in_need(need)]
+        return self.waiting.in_need(news)
 
     def snapshot(
         self, run: RunObject, *, operator_limit: int | None, operator_room: int | None, now: datetime
@@ -363,24 +362,6 @@ class Roster:
 def _matters(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its dependents' decisions rest on."""
     return task.name, task.status.phase, is_stuck(task), task.status.blocked_by, needs(task)
-
-
-def role_limits(run: RunObject | None) -> dict[str, int]:
-    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
-    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
-    return {limit.role: limit.max for limit in limits}
-
-
-def roster_key(run: Key) -> Key:
-    """Return where a run's roster is kept: under what the label of its Pods says."""
-    namespace, name = run
-    return namespace, shorten(name)
-
-
-def task_roster_key(task: TaskObject) -> Key:
-    """Return where the roster of a task's run is kept."""
-    # A task whose run can't be read belongs to a roster of nobody's.
-    return roster_key(task.run_key) if task.run_key else (task.meta.namespace, "")
 
 
 def concerns_run(task: TaskObject) -> tuple[object, ...]:

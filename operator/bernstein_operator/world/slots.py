@@ -15,28 +15,29 @@ from bernstein_operator.decisions.reserving import Till
 from bernstein_operator.telemetry import metrics
 from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.pods import PodStore
-from bernstein_operator.world.roster import Roster, role_limits
+from bernstein_operator.world.roster import Roster
+from bernstein_operator.world.rosters import Rosters
 from bernstein_operator.world.turns import Turns
 
 
 class Slots:
-    """Slots of all runs; ``roster_of`` finds a task's run by its UID, ``role_of`` says a task's role."""
+    """Slots of all runs; ``role_of`` says a task's role."""
 
     def __init__(
         self,
         marks: Marks,
-        turns: Turns,
+        rosters: Rosters,
         pods: PodStore,
+        turns: Turns,
         *,
         clock: Callable[[], datetime],
-        roster_of: Callable[[str], Roster | None],
         role_of: Callable[[TaskObject], str],
     ) -> None:
         self._marks = marks
-        self._turns = turns
+        self._rosters = rosters
         self._pods = pods
+        self._turns = turns
         self._clock = clock
-        self._roster_of = roster_of
         self._role_of = role_of
         self._given: set[str] = set()
 
@@ -46,7 +47,7 @@ class Slots:
 
     def offer(self, task: TaskObject, candidate: Candidate | None) -> None:
         """Queue a task for a slot, or take it out of the queue."""
-        roster = self._roster_of(task.meta.uid)
+        roster = self._rosters.of_uid(task.meta.uid)
         if not roster:
             return
         if candidate is None:
@@ -73,7 +74,7 @@ class Slots:
     def release(self, task: TaskObject) -> None:
         """Take a slot back that was given and not used."""
         uid = task.meta.uid
-        roster = self._roster_of(uid)
+        roster = self._rosters.of_uid(uid)
         if uid in self._given and roster:
             self._given.discard(uid)
             roster.purse.settle(uid)
@@ -87,7 +88,7 @@ class Slots:
     def settle(self, task: TaskObject) -> None:
         """Follow what a task's stored status says of its slot."""
         uid, attempt = task.meta.uid, open_attempt(task.status)
-        roster = self._roster_of(uid)
+        roster = self._rosters.of_uid(uid)
         if attempt and roster:
             self._given.discard(uid)
             roster.withdraw(uid)
@@ -97,7 +98,7 @@ class Slots:
 
     def recount(self, uid: str) -> int:
         """Count the slots that a task holds, and wake its run where that changed; returns the change."""
-        roster = self._roster_of(uid)
+        roster = self._rosters.of_uid(uid)
         if not roster:
             return 0
         task = roster.tasks.get(uid)
@@ -115,3 +116,9 @@ class Slots:
         task = roster.tasks.get(uid)
         if task:
             self._marks.task(task.meta.key)
+
+
+def role_limits(run: RunObject | None) -> dict[str, int]:
+    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
+    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
+    return {limit.role: limit.max for limit in limits}

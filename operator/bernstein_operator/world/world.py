@@ -8,7 +8,7 @@ order.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.names import inline_task_name
@@ -29,18 +29,10 @@ from bernstein_operator.world.marks import Marks
 from bernstein_operator.world.meter import Meter
 from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
-from bernstein_operator.world.roster import (
-    Roster,
-    concerns_run,
-    concerns_tasks,
-    role_limits,
-    roster_key,
-    task_roster_key,
-)
-from bernstein_operator.world.slots import Slots
+from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks
+from bernstein_operator.world.rosters import Rosters
+from bernstein_operator.world.slots import Slots, role_limits
 from bernstein_operator.world.turns import UNLIMITED, Limits, Turns
-
-_EMPTY: Final = Roster()
 
 
 class World:
@@ -60,23 +52,15 @@ class World:
         self._budget = budget
         self._tasks: dict[Key, TaskObject] = {}
         self._runs: dict[Key, RunObject] = {}
-        self.profiles = Profiles(marks, task_of=self._task_of)
+        self._rosters = Rosters()
+        self.profiles = Profiles(marks, task_of=self._rosters.task)
         self.configs = Configs(marks)
-        self._rosters: dict[Key, Roster] = {}
         self._pods = PodStore()
-        self.meter = Meter(marks, self._pods, task_of=self._task_of, clock=clock)
+        self.meter = Meter(marks, self._pods, task_of=self._rosters.task, clock=clock)
         self._accounting = Accounting(self.meter, effective_of=self.effective_of)
         self._graves = Graves()
-        self._roster_of_task: dict[str, Key] = {}
         self.turns = Turns(marks, limits)
-        self.slots = Slots(
-            marks,
-            self.turns,
-            self._pods,
-            clock=clock,
-            roster_of=self._roster_of_uid,
-            role_of=self.role_of,
-        )
+        self.slots = Slots(marks, self._rosters, self._pods, self.turns, clock=clock, role_of=self.role_of)
 
     # --- what is there --------------------------------------------------------------------------------
 
@@ -93,7 +77,7 @@ class World:
     @property
     def live(self) -> int:
         """How many slots are held in all."""
-        return sum(roster.live for roster in self._rosters.values())
+        return sum(roster.live for roster in self._rosters)
 
     def run(self, key: Key) -> RunObject | None:
         """Return a run."""
@@ -109,7 +93,7 @@ class World:
 
     def roster(self, run: Key) -> Roster:
         """Return a run's tasks; an empty roster where it has none."""
-        return self._rosters.get(roster_key(run), _EMPTY)
+        return self._rosters.look_up(run)
 
     def run_of(self, task: TaskObject) -> RunObject | None:
         """Return a task's run; what a former run of that name made is none of the present one's."""
@@ -140,7 +124,7 @@ class World:
         task = self._tasks.get(key)
         if not task:
             return None
-        roster = self._roster_of(task)
+        roster = self._rosters.of(task)
         owner = roster.owner_of(task.name)
         taken = bool(owner and owner.meta.uid != task.meta.uid)
         return TaskSnapshot(
@@ -190,8 +174,7 @@ class World:
         if known and known.meta.uid != task.meta.uid:
             self.drop_task(known.meta)
         self._tasks[task.meta.key] = task
-        self._roster_of_task[task.meta.uid] = task_roster_key(task)
-        roster = self._roster_of(task)
+        roster = self._rosters.place(task)
         roster.run = task.run_key
         before = roster.tasks.get(task.meta.uid)
         news = roster.put(task)
@@ -216,7 +199,7 @@ class World:
         del self._tasks[meta.key]
         self.profiles.forget(known)
         self.meter.forget(meta.uid)
-        roster = self._roster_of(known)
+        roster = self._rosters.of(known)
         roster.remove(known, counts=self.run_of(known) is not None)
         self.slots.drop(meta.uid)
         # Whoever keeps anything about it learns by its key that it is gone.
@@ -234,7 +217,7 @@ class World:
         if self._graves.too_late(run.meta, known.meta if known else None):
             return run
         self._runs[key] = run
-        self._roster_at(roster_key(key)).begin(key, run.meta.uid)
+        self._rosters.of_run(key).begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
             self._mark(self.roster(key).tasks.values())
@@ -252,11 +235,11 @@ class World:
             return
         del self._runs[meta.key]
         self.turns.forget(meta.key)
-        roster = self._roster_at(roster_key(meta.key))
+        roster = self._rosters.of_run(meta.key)
         roster.gone_since = self._clock()
         self._marks.run(meta.key)
         self._mark(self.roster(meta.key).tasks.values())
-        self._tidy_roster(roster_key(meta.key))
+        self._rosters.end(meta.key, runs=self._runs)
 
     def put_profile(self, raw: Mapping[str, Any]) -> ProfileObject:
         """Take note of an AgentProfile as it is; returns what was read."""
@@ -280,8 +263,8 @@ class World:
         for key, run in self._runs.items():
             made = (inline_task_name(run=run.meta.name, task=name) for name in run.status.created_tasks)
             absent = sum((run.meta.namespace, name) not in self._tasks for name in made)
-            self._roster_at(roster_key(key)).recall(run.status, absent=absent)
-        for roster in self._rosters.values():
+            self._rosters.of_run(key).recall(run.status, absent=absent)
+        for roster in self._rosters:
             # The grace of agents begins whose run was deleted meanwhile.
             if roster.run and roster.run not in self._runs and not roster.gone_since:
                 roster.gone_since = self._clock()
@@ -322,30 +305,19 @@ class World:
 
     # --- inside ---------------------------------------------------------------------------------------
 
-    def _roster_at(self, key: Key) -> Roster:
-        return self._rosters.setdefault(key, Roster(namespace=key[0]))
-
-    def _roster_of_uid(self, uid: str) -> Roster | None:
-        key = self._roster_of_task.get(uid)
-        return self._rosters.get(key) if key else None
-
-    def _roster_of(self, task: TaskObject) -> Roster:
-        return self._roster_at(self._roster_of_task[task.meta.uid])
-
     def _profile_of(self, task: TaskObject) -> ProfileObject | None:
         effective = self.effective_of(task)
         return self.profiles.current((task.meta.namespace, effective.profile)) if effective else None
-
-    def _task_of(self, uid: str) -> TaskObject | None:
-        roster = self._roster_of_uid(uid)
-        return roster.tasks.get(uid) if roster else None
 
     def _may_start(self, task: TaskObject) -> bool:
         """Whether a task's run would let it start now."""
         if task.meta.uid in self.slots:
             return True
-        run, roster = self.run_of(task), self._roster_of(task)
-        free = has_room(run, live=roster.live, kept=roster.ceiling, operator_limit=self._operator_limit)
+        run, roster = self.run_of(task), self._rosters.of(task)
+        config = self.configs.of(run) if run else None
+        free = has_room(
+            run, config, live=roster.live, kept=roster.ceiling, operator_limit=self._operator_limit
+        )
         return free and self.turns.room(task.meta.namespace) != 0
 
     def _learn(self, task: TaskObject) -> None:
@@ -362,9 +334,8 @@ class World:
         self.profiles.learn(task, status, effective, run=self.run_of(task), now=now)
 
     def _pod_changed(self, pod: Pod, uid: str) -> None:
-        # A Pod outlives its task while it ends: by its label it still holds a slot of its run.
-        key = self._roster_of_task.setdefault(uid, (pod.metadata.namespace, pod.run_label))
-        roster = self._roster_at(key)
+        # A Pod outlives its task while it ends, and still holds a slot of its run.
+        roster = self._rosters.place_pod(pod, uid)
         task = roster.tasks.get(uid)
         if task:
             self._learn(task)
@@ -380,13 +351,7 @@ class World:
         """Forget a deleted task once the last of its Pods is gone too."""
         self._pods.forget_gone(uid, keep="")
         if not self._pods.of_task(uid):
-            self._tidy_roster(self._roster_of_task.pop(uid))
-
-    def _tidy_roster(self, key: Key) -> None:
-        """Forget a deleted run once nothing is left of it."""
-        roster = self._rosters.get(key)
-        if roster and not roster.tasks and not roster.live and roster.run not in self._runs:
-            del self._rosters[key]
+            self._rosters.leave(uid, runs=self._runs)
 
     def _mark(self, tasks: Iterable[TaskObject]) -> None:
         for task in tasks:

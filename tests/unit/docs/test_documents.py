@@ -21,6 +21,7 @@ from bernstein_operator.control.sync import CHECK_SECONDS
 from bernstein_operator.decisions import circuit
 from bernstein_operator.decisions.admission import DEFAULT_MAX_AGENTS, configured_ceiling
 from bernstein_operator.decisions.attempt import SHOW_WAITING_AFTER
+from bernstein_operator.decisions.ceiling import EVALUATE_EVERY, Thresholds
 from bernstein_operator.decisions.deadline import LOST_AFTER, TERMINATION_GRACE
 from bernstein_operator.decisions.retry import CAPACITY_PATIENCE, SAME_FAILURES_LIMIT, backoff
 from bernstein_operator.decisions.starting import TELL_QUEUED_AFTER
@@ -123,6 +124,13 @@ _STUCK_AFTER = _seconds(TERMINATION_GRACE + LOST_AFTER)
         ("concepts/task.md", f"| {', '.join(map(str, (_RETRY.limit, _RETRY.backoff_seconds, 300)))} |"),
         ("concepts/dependencies.md", f"({effective.DEFAULT_DEPENDENCY_TIMEOUT_SECONDS})"),
         ("concepts/admission.md", f"or {DEFAULT_MAX_AGENTS} where it says nothing"),
+        ("concepts/ceiling.md", f"| {DEFAULT_MAX_AGENTS} | where nobody says anything |"),
+        ("concepts/ceiling.md", f"Every {_seconds(EVALUATE_EVERY)} seconds, in this order"),
+        ("concepts/ceiling.md", f"| `errorRateHighPercent` | {Thresholds().high} |"),
+        ("concepts/ceiling.md", f"| `errorRateLowPercent` | {Thresholds().low} |"),
+        ("concepts/ceiling.md", f"| `windowSeconds` | {_seconds(Thresholds().window)} |"),
+        ("concepts/ceiling.md", f"| `raiseAfterSeconds` | {_seconds(Thresholds().raise_after)} |"),
+        ("concepts/ceiling.md", f"| `minimumSamples` | {Thresholds().minimum} |"),
         ("concepts/retries-and-deadlines.md", f"{_START} + {_MEDIUM} = {_START + _MEDIUM} s"),
         ("concepts/retries-and-deadlines.md", f"{_seconds(LOST_AFTER)} s after its grace period"),
         ("concepts/retries-and-deadlines.md", f"grace period ({_seconds(TERMINATION_GRACE)} s)"),

@@ -221,6 +221,19 @@ WAITS = {"type": "Admitted", "status": "False", "reason": "DependencyPending", "
         ),
         pytest.param(Story().run(2, suspend=True).task("t"), [], id="covered by its run, which is suspended"),
         pytest.param(Story().run(0).task("t"), [], id="covered by its run, whose ceiling is 0"),
+        pytest.param(
+            Story().run(2, concurrency={"effective": 1}).pod("a", "Running", task="a").task("t"),
+            [],
+            id="covered by its run, whose ceiling failures have lowered",
+        ),
+        pytest.param(
+            Story().run(1, concurrency={"effective": 9}).task("t"), ["I5"], id="its run says more than it may"
+        ),
+        pytest.param(
+            Story().run(2, conditions=[{"type": "Reconciling", "reason": "AtOperatorCeiling"}]).task("t"),
+            [],
+            id="covered by its run, whose turn it isn't",
+        ),
         pytest.param(Story().run(2).task("t").gone(Kind.TASK, "t"), [], id="gone meanwhile"),
         pytest.param(Story().run(2).task("t").task("t", "Running"), [], id="started meanwhile"),
     ],

@@ -31,6 +31,16 @@ WAITS = [{"type": "Admitted", "status": "False", "reason": "DependencyPending", 
             id="half used",
         ),
         pytest.param(
+            Story()
+            .run(2, concurrency={"effective": 1})
+            .pod("pa", "Running", task="a")
+            .task("a", "Running")
+            .task("b"),
+            7,
+            7,
+            id="failures have lowered the ceiling to what is used",
+        ),
+        pytest.param(
             Story().run(2).task("a", conditions=WAITS), 0, 0, id="what waits for others isn't queued"
         ),
         pytest.param(Story().run(2).task("a", "Running"), 0, 0, id="nothing queued"),

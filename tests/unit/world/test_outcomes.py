@@ -4,12 +4,17 @@ from datetime import timedelta
 
 import pytest
 
+from bernstein_operator.api.concurrency import ConcurrencyStatus
 from bernstein_operator.api.objects import TaskObject
+from bernstein_operator.api.run import BernsteinRunStatus
 from bernstein_operator.api.snapshot import OutcomeWindow
+from bernstein_operator.decisions.plan import RunDecision
 from bernstein_operator.world.outcomes import Outcomes
-from tests.unit.objects import at, attempt, status, task
+from tests.unit.objects import RUN_UID, at, attempt, raw_run, status, task
+from tests.unit.world.test_world import RUN, Scene
 
 SPAN = timedelta(seconds=600)
+REDUCED = ConcurrencyStatus(reduction=3)
 
 
 def ended(name: str, /, *ends: tuple[float, str]) -> TaskObject:
@@ -86,3 +91,24 @@ def test_an_end_ahead_of_the_clock_is_no_news_yet() -> None:
     outcomes.put(ended("t", (10, "agent"), (90, "agent")))
     assert window(outcomes, 50).newest == at(10)
     assert window(outcomes, 90).newest == at(90)
+
+
+def test_a_run_knows_the_ends_of_its_tasks_and_keeps_those_of_deleted_ones() -> None:
+    scene = Scene()
+    scene.put("t", status=status(attempt(end_time=at(0), result_class="agent"), phase="Failed"))
+    assert (scene.run.outcomes.total, scene.run.outcomes.errors) == (1, 1)
+    deleted = scene.world.task(("ns", "t"))
+    assert deleted
+    scene.world.drop_task(deleted.meta)
+    assert scene.run.outcomes.total == 1
+    scene.now += timedelta(seconds=601)
+    assert scene.run.outcomes.total == 0
+
+
+def test_another_run_of_the_same_name_begins_anew() -> None:
+    scene = Scene()
+    scene.put("t", owner=RUN_UID, status=status(attempt(end_time=at(0), result_class="agent")))
+    scene.world.roster(RUN).conclude(RunDecision(BernsteinRunStatus(concurrency=REDUCED), evaluated=at(1)))
+    assert (scene.run.ceiling, scene.run.evaluated, scene.run.outcomes.total) == (REDUCED, at(1), 1)
+    scene.world.put_run(raw_run(version=9, metadata={"uid": "another"}))
+    assert (scene.run.ceiling, scene.run.evaluated, scene.run.outcomes.total) == (None, None, 0)
