@@ -7,7 +7,7 @@ pick costs the number of roles and needs, not the number of waiting tasks.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -100,9 +100,9 @@ class Waiting:
         """Return the UIDs of the tasks of a role."""
         return [one.uid for (other, _), waiting in self._kinds() if other == role for one in waiting]
 
-    def in_need(self, need: Need) -> list[str]:
-        """Return the UIDs of the tasks that have a need."""
-        return [one.uid for (_, other), waiting in self._kinds() if other == need for one in waiting]
+    def in_need(self, needs: Container[Need]) -> list[str]:
+        """Return the UIDs of the tasks that have one of these needs."""
+        return [one.uid for (_, need), waiting in self._kinds() if need in needs for one in waiting]
 
     def needs(self) -> frozenset[Need]:
         """Return what all of them would take of their run's budget, each need once."""

@@ -135,7 +135,7 @@ class Roster:
         news = {
             need for need in before.keys() | self._short.keys() if before.get(need) != self._short.get(need)
         }
-        return [uid for need in news for uid in self.waiting.in_need(need)]
+        return self.waiting.in_need(news)
 
     def snapshot(
         self, run: RunObject, *, operator_limit: int | None, operator_room: int | None, now: datetime

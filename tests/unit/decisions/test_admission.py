@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bernstein_operator.api.money import Money
+from bernstein_operator.api.spending import Need, Spend
 from bernstein_operator.decisions.admission import Candidate, Waiting, configured_ceiling
+from bernstein_operator.decisions.reserving import Funds, Till
 
 
 @pytest.mark.parametrize(
@@ -153,3 +156,23 @@ def test_the_sorted_picks_are_those_of_a_plain_search(candidates: list[Candidate
         live[best.role] += 1
         expected.append(left.pop(best.uid))
     assert waiting.take(free=100, live_by_role={"a": 1, "c": 2}) == expected
+
+
+@pytest.mark.parametrize(
+    ("left", "taken"),
+    [
+        pytest.param(100, ["first", "second"], id="enough for both"),
+        pytest.param(70, ["first"], id="enough for the first, which goes first"),
+        pytest.param(50, ["second"], id="too little for the first: it is passed over, whatever its priority"),
+        pytest.param(30, [], id="too little for either while an agent is live"),
+    ],
+)
+def test_a_task_for_which_the_money_is_not_enough_is_passed_over(left: int, taken: list[str]) -> None:
+    waiting = Waiting()
+    for uid, priority, cents in (("first", 1, 60), ("second", 2, 40)):
+        need = Need(left_usd=Money(cents * 10_000))
+        waiting.put(Candidate(uid, priority, "auto", ("0", uid), need=need))
+    till = Till(Funds(cap_usd=Money(left * 10_000), spend=Spend(live=1)))
+    assert [one.uid for one in waiting.take(free=9, live_by_role={}, till=till)] == taken
+    assert list(till.given) == taken
+    assert len(waiting) == 2 - len(taken), "and it waits on"
