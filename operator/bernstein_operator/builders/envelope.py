@@ -66,7 +66,7 @@ def _budget(task: TaskObject, effective: EffectiveTask) -> contract.Budget:
 
 
 def _is_own(task: TaskObject, effective: EffectiveTask) -> bool:
-    """Whether all of the attempt's limits are what is left of its task's budget; else its run has less left."""
+    """Whether all of the attempt's limits are what its task has left of its own, and none is its run's."""
     attempt = task.status.attempts[-1]
     spent = rise(attempt.usage, task.status.usage)
     rest = left(effective.budget, spent)

@@ -1,4 +1,4 @@
-"""Runs at a glance: how many agents are at work under which ceiling, what became of the tasks, and the money."""
+"""Runs at a glance: the agents at work under their ceiling, what became of the tasks, and the money."""
 
 from collections.abc import Iterable
 from datetime import datetime
