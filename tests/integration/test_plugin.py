@@ -44,7 +44,7 @@ def test_it_shows_a_run_that_goes_on(kube: Kube, plugin: Plugin, operator: Opera
     )
 
     head, row = plugin("status").splitlines()
-    assert head.split() == ["RUN", "PHASE", "LIVE", "DONE", "OTHERS", "REASON", "AGE"]
+    assert head.split() == ["RUN", "PHASE", "LIVE", "DONE", "SPENT", "BUDGET", "OTHERS", "REASON", "AGE"]
     assert row.split()[:4] == ["r", "Running", "1/2", "0/3"]
     assert "1 running, 2 pending" in row
     [run] = plugin.json("status")

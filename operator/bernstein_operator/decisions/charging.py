@@ -25,7 +25,9 @@ _NOTHING: Final = Money()
 def charged(status: AgentTaskStatus, outcome: Outcome, question: Question) -> AgentTaskStatus:
     """Return the status with an estimate for the attempt that has just ended, where its cost is unknown."""
     attempt, profile = status.attempts[-1], question.profile
-    if not attempt.start_time or not is_metered(profile) or not _is_unknown(attempt, outcome, question):
+    # One whose profile is gone by now was metered if it was given a share.
+    counts = is_metered(profile) if profile else attempt.reservation_usd is not None
+    if not attempt.start_time or not counts or not _is_unknown(attempt, outcome, question):
         return status
     usage = attempt.usage or _NOTHING_SPENT
     prices = prices_of(attempt.model, profile)

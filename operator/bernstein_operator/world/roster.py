@@ -186,7 +186,7 @@ class Roster:
             self.first_admitted = self.last_retried = None
             self.outcomes, self.ceiling, self.evaluated = Outcomes(), None, None
             self._departed.clear()
-            self.purse.clear()
+            self.purse = Purse()
             for task in told_before:
                 self._remember(task)
 
