@@ -8,10 +8,9 @@ import pytest
 
 from bernstein_operator.decisions.deadline import TERMINATION_GRACE
 from e2e.release import NAME, NAMESPACE
-from e2e.scenarios.cast import SMALL, command, profile, task
+from e2e.scenarios.cast import SMALL, command, profile, steady_run, task
 from e2e.scenarios.git_server import GitServer
 from tests.support.audit import AuditLog, writes
-from tests.support.builders import make_run
 from tests.support.fixtures import Cluster
 from tests.support.kube import Kube, Kubectl, Manifest, eventually
 from tests.support.plugin import Plugin
@@ -22,7 +21,7 @@ OPERATOR_USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 
 def begin(kube: Kube, wanted: Manifest, *, using: Manifest, repository: Manifest | None = None) -> None:
     """Apply a profile, run ``r`` and its only task."""
-    run = make_run(repository=repository) if repository else make_run()
+    run = steady_run(repository=repository) if repository else steady_run()
     for manifest in (using, run, wanted):
         kube.apply(manifest)
 
