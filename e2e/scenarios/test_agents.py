@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bernstein_operator.api.names import REPORT_AUDIENCE
 from bernstein_operator.decisions.deadline import TERMINATION_GRACE
 from e2e.release import NAME, NAMESPACE
 from e2e.scenarios.cast import SMALL, command, profile, steady_run, task
@@ -73,13 +74,15 @@ def test_the_plugin_prints_and_follows_what_an_agent_writes(
     assert "first\nsecond\n" in plugin("logs", "t", "--attempt", "1")
 
 
-def test_a_pod_is_bounded_owned_and_has_no_token(kube: Kube) -> None:
+def test_a_pod_is_bounded_owned_and_has_no_token_but_for_its_reports(kube: Kube) -> None:
     begin(kube, task("lazy", timeout=60), using=profile())
     done = wait_phase(kube, "t", "Succeeded")
     pod = pod_of(kube, done)
     spec = pod["spec"]
     assert (spec["restartPolicy"], spec["activeDeadlineSeconds"]) == ("Never", 100)
-    assert not [volume for volume in spec["volumes"] if "projected" in volume or "secret" in volume]
+    assert not [volume for volume in spec["volumes"] if "secret" in volume]
+    sources = [one for volume in spec["volumes"] for one in volume.get("projected", {}).get("sources", ())]
+    assert [one["serviceAccountToken"]["audience"] for one in sources] == [REPORT_AUDIENCE]
     assert [one["resources"].keys() >= {"requests", "limits"} for one in spec["containers"]] == [True]
     [owner] = pod["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"]) == ("AgentTask", done["metadata"]["uid"])

@@ -14,7 +14,7 @@ from e2e.scenarios.readings import Readings
 from tests.support.builders import inline_task
 from tests.support.kube import Kube, Kubectl, Manifest, condition, eventually
 from tests.support.pods import live_pods, pods_of
-from tests.support.tasks import attempts, result_classes, wait_phase, wait_run, waits_for
+from tests.support.tasks import attempts, result_classes, wait_phase, wait_run, wait_waiting
 
 TASKS = tuple(f"t{number}" for number in range(5))
 CAP, RAISED = Decimal("1.00"), Decimal(20)
@@ -104,9 +104,8 @@ def test_five_agents_that_spend_at_once_are_stopped_and_go_on_when_the_cap_is_ra
     told = {"cost": float(spent), "remaining": 0.0, "stop": 1.0, "level": float(len(TASKS))}
     eventually(lambda: series(kube, readings) == told, what=f"metrics that say {told}")
     for task in TASKS:
-        found = kube.get("agenttasks", f"r-{task}")
+        found = wait_waiting(kube, f"r-{task}", "BudgetCritical")
         assert (found["status"]["phase"], result_classes(found)) == ("Pending", ["budget"])
-        assert waits_for(found) == "BudgetCritical"
         assert git_server.content(attempts(found)[0]["rescueBranch"], "half.txt") == "half done\n"
 
     kubectl("patch", "bernsteinrun/r", "--type=merge", f"--patch={json.dumps(cap(RAISED))}")

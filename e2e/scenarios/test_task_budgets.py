@@ -35,8 +35,11 @@ def test_an_agent_is_told_of_its_budget_and_while_it_works_of_its_deadline(
         " | mode: graceful-finish-on-low"
     )
     assert banner in said
-    [warned] = done["status"]["deadline"]["warned"]
-    assert f"timeoutSeconds is over at {warned['at']}. You are stopped then: commit before." in said
+    warned = {one["limit"]: one["at"] for one in done["status"]["deadline"]["warned"]}
+    assert (
+        f"timeoutSeconds is over at {warned['timeoutSeconds']}. You are stopped then: commit before." in said
+    )
+    assert [line for line in said if "startTimeoutSeconds" in line] == [], "it has started"
 
 
 def test_an_agent_that_is_low_on_its_budget_commits_in_its_final_turn(
@@ -48,7 +51,8 @@ def test_an_agent_that_is_low_on_its_budget_commits_in_its_final_turn(
         return [readings.count(name, role=ROLE) for name in names]
 
     before = finished()
-    prompt = script("write half.txt: half", "spend input=850", "sleep 120", "commit Save what there is")
+    # Asked between spend and sleep, it goes on with its sleep.
+    prompt = script("write half.txt: half", "spend input=850", "sleep 15", "commit Save what there is")
     repository = {**git_server.repository, "pushBranchPrefix": f"{kube.namespace}/"}
     limited = make_task(prompt=prompt, role=ROLE, budget={"tokens": 1000}, retry={"limit": 0})
     for manifest in (profile(), steady_run(repository=repository), limited):
