@@ -22,7 +22,10 @@ _NOTHING = Money()
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One task's part of its run's ``Spend``, by the same names; its sample is of one scope."""
+    """One task's part of its run's ``Spend``, by the same names; its sample is of one scope.
+
+    ``untold`` is what its live attempt is taken to have cost, should nobody ever hear of it again.
+    """
 
     spent: int = 0
     estimated: int = 0
@@ -32,6 +35,7 @@ class Account:
     in_flight_tokens: int = 0
     reserved_tokens: int = 0
     live: int = 0
+    untold: int = 0
     scope: ScopeSize = ScopeSize.MEDIUM
     sample: Sample = NO_SAMPLE
 
@@ -50,6 +54,7 @@ def account_of(status: AgentTaskStatus, scope: ScopeSize, reported: Usage | None
         in_flight_tokens=tokens_of(flying),
         reserved_tokens=_beyond(attempt.reservation_tokens or 0, tokens_of(own)) if attempt else 0,
         live=int(attempt is not None),
+        untold=_untold(attempt, own) if attempt else 0,
         scope=scope,
         sample=_sample(status),
     )
@@ -87,6 +92,12 @@ def tokens_of(usage: Usage) -> int:
 
 def _beyond(reserved: int, reported: int) -> int:
     return max(0, reserved - reported)
+
+
+def _untold(attempt: Attempt, reported: Usage) -> int:
+    """Return what an attempt reserved that works and has told no cost yet."""
+    silent = attempt.start_time is not None and not reported.cost_usd.micros
+    return (attempt.reservation_usd or _NOTHING).micros if silent else 0
 
 
 def _sample(status: AgentTaskStatus) -> Sample:

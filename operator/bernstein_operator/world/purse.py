@@ -40,13 +40,19 @@ class Purse:
         self._add(account, 1)
 
     def drop(self, uid: str, *, counts: bool) -> None:
-        """Take note that a task is gone; what it has spent is carried on if it ``counts``."""
+        """Take note that a task is gone; what it has spent is carried on if it ``counts``.
+
+        That of an agent that was at work and told nothing isn't known, and it can't be taken for nothing.
+        """
         self.settle(uid)
         account = self._accounts.pop(uid, None)
         self._add(account, -1)
         if account and counts:
-            left = {"spent": account.spent, "tokens": account.tokens, "estimated": account.estimated}
-            self._carried.update(left)
+            self._carried.update(
+                spent=account.spent + account.untold,
+                tokens=account.tokens,
+                estimated=account.estimated + account.untold,
+            )
             # What its attempts cost is still a measure for those to come.
             self._measure(account, 1)
 
