@@ -12,6 +12,7 @@ from typing import Final
 from bernstein_operator.api.budget import BudgetStatus
 from bernstein_operator.api.choices import BudgetBand, BudgetUnit
 from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus
+from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
@@ -57,9 +58,9 @@ def finances(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, now: datetime) ->
     stored, config = snapshot.run.status, snapshot.config
     if config is None and stored.budget is None:
         return Finances(None, held=_unread())
-    limits = (
-        _as_stored(stored) if config is None else limits_of(spec.budget, config, snapshot.operator_budget)
-    )
+    limits = limits_of(spec.budget, config or RunConfig(), snapshot.operator_budget)
+    if config is None:
+        limits = replace(limits, cap=_stored_cap(stored.budget or BudgetStatus()))
     status = budget_of(stored.budget, limits, snapshot.spend, now=now)
     funds = _funds(snapshot, status, limits)
     required = snapshot.operator_budget.required and limits.unlimited
@@ -101,10 +102,9 @@ def in_words(budget: BudgetStatus) -> str:
     return f"{budget.percent} % of the budget is used up: ${spent} of ${cap}, cap from {budget.source}."
 
 
-def _as_stored(status: BernsteinRunStatus) -> Limits:
-    """Return the limits that held when they were last known: those of a ConfigMap that can't be read now."""
-    budget = status.budget or BudgetStatus()
-    return Limits(Cap(budget.cap_usd, budget.source, budget.overridden_time is not None), budget.cap_tokens)
+def _stored_cap(budget: BudgetStatus) -> Cap:
+    """Return the cap that held when it was last known: that of a ConfigMap that can't be read now."""
+    return Cap(budget.cap_usd, budget.source, budget.overridden_time is not None)
 
 
 def _funds(snapshot: RunSnapshot, status: BudgetStatus, limits: Limits) -> Funds:

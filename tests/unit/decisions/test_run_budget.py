@@ -172,6 +172,17 @@ def test_while_its_config_map_cannot_be_read_what_was_known_holds() -> None:
     assert (after.budget.spent_usd, after.warnings) == (Money(600_000), first.warnings)
 
 
+def test_while_its_config_map_cannot_be_read_no_band_is_armed_again() -> None:
+    early = {"warnPercent": 10, "criticalPercent": 20}
+    named: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "x"}}, "budget": early}
+    first = decide(run(**named), **WAITS, config=RunConfig(seed_usd=Money(1_000_000)), spend=HALF).status
+    assert first.budget
+    assert [one.band for one in first.budget.reached] == ["warn", "critical"]
+    known = RunObject.parse(raw_run(status=first.manifest(), **named))
+    after = decide(known, now=20, **WAITS, config=None, spend=HALF).status
+    assert after.budget == first.budget
+
+
 def test_after_a_restart_funds_are_reckoned_from_what_was_stored() -> None:
     stored = {"budget": {"spentUsd": "0.90"}}
     decision = decide(run(budget=ONE, status=stored), **WAITS, spend=Spend())
