@@ -63,6 +63,8 @@ def test_it_shows_a_run_that_goes_on(kube: Kube, plugin: Plugin, operator: Opera
         "        └── c  Pending  DependencyPending  (after a, too)",
     ]
     assert [one["dependsOn"] for one in plugin.json("tree", "r")["tasks"]] == [[], ["a"], ["b", "a"]]
+    assert plugin("budget", "r").startswith("r  Running: $0.00 spent, and no limit.")
+    assert plugin.json("budget", "r")["budget"]["source"] == "unlimited"
 
 
 def test_it_says_why_a_task_waits_through_others(

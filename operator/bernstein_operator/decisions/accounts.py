@@ -24,7 +24,8 @@ _NOTHING = Money()
 class Account:
     """One task's part of its run's ``Spend``, by the same names; its sample is of one scope.
 
-    ``untold`` is what its live attempt is taken to have cost, should nobody ever hear of it again.
+    Attributes:
+        untold: what its open attempt is taken to have cost should nobody ever tell.
     """
 
     spent: int = 0
@@ -54,7 +55,7 @@ def account_of(status: AgentTaskStatus, scope: ScopeSize, reported: Usage | None
         in_flight_tokens=tokens_of(flying),
         reserved_tokens=_beyond(attempt.reservation_tokens or 0, tokens_of(own)) if attempt else 0,
         live=int(attempt is not None),
-        untold=_untold(attempt, own) if attempt else 0,
+        untold=_untold(attempt, own),
         scope=scope,
         sample=_sample(status),
     )
@@ -90,14 +91,15 @@ def tokens_of(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
 
 
+def _untold(attempt: Attempt | None, reported: Usage) -> int:
+    """Return what an attempt has reserved whose agent works and has told of no cost."""
+    if not (attempt and attempt.start_time) or reported.cost_usd.micros:
+        return 0
+    return (attempt.reservation_usd or _NOTHING).micros
+
+
 def _beyond(reserved: int, reported: int) -> int:
     return max(0, reserved - reported)
-
-
-def _untold(attempt: Attempt, reported: Usage) -> int:
-    """Return what an attempt reserved that works and has told no cost yet."""
-    silent = attempt.start_time is not None and not reported.cost_usd.micros
-    return (attempt.reservation_usd or _NOTHING).micros if silent else 0
 
 
 def _sample(status: AgentTaskStatus) -> Sample:

@@ -82,14 +82,15 @@ class Waiting:
     def __contains__(self, uid: str) -> bool:
         return uid in self._by_uid
 
-    def put(self, candidate: Candidate) -> None:
-        """Add a task, or move it to where its priority, role and need put it now."""
+    def put(self, candidate: Candidate) -> bool:
+        """Add a task, or move it to where its priority, role and need put it now; returns if that is news."""
         if self._by_uid.get(candidate.uid) == candidate:
-            return
+            return False
         self.remove(candidate.uid)
         self._by_uid[candidate.uid] = candidate
         kinds = self._sorted.setdefault(candidate.priority, {})
         kinds.setdefault(_kind(candidate), SortedKeyList(key=_by_order)).add(candidate)
+        return True
 
     def remove(self, uid: str) -> None:
         """Take a task out, if it is in."""

@@ -106,6 +106,9 @@ def judge_ceiling(
     if frozen or not (outcomes.errors or state.reduction):
         quiet = state.model_copy(update={"low_error_since": None})
         return Ceiling(_shown(quiet, configured=configured, paused=paused))
+    if evaluated:
+        # A clock that was set back must not put the next look off by as much.
+        evaluated = min(evaluated, now)
     due = evaluated + EVALUATE_EVERY if evaluated else None
     if due and now >= due:
         state = _evaluated(state, thresholds, outcomes, configured=configured, now=now)
@@ -208,7 +211,7 @@ def _with_low_errors(
 ) -> ConcurrencyStatus:
     if not state.reduction:
         return state.model_copy(update={"low_error_since": None})
-    since = state.low_error_since or now
+    since = min(state.low_error_since or now, now)
     if now - since < thresholds.raise_after:
         return state.model_copy(update={"low_error_since": since})
     # What is configured may have become less than what was once taken off.

@@ -24,9 +24,8 @@ _NOTHING: Final = Money()
 def charged(status: AgentTaskStatus, outcome: Outcome, question: Question) -> AgentTaskStatus:
     """Return the status with an estimate for the attempt that has just ended, where its cost is unknown."""
     attempt, profile = status.attempts[-1], question.profile
-    # One whose profile is gone by now was metered if it was given a share.
-    counts = is_metered(profile) if profile else attempt.reservation_usd is not None
-    if not attempt.start_time or not counts or not _is_unknown(attempt, outcome, question):
+    costs = _costs(attempt, profile)
+    if not (attempt.start_time and costs and _is_unknown(attempt, outcome, question)):
         return status
     usage = attempt.usage or _NOTHING_SPENT
     prices = prices_of(attempt.model, profile)
@@ -52,6 +51,11 @@ def prices_of(model: str | None, profile: AgentProfileSpec | None) -> Prices | N
         output_micros=known.output_usd.micros,
         cached_micros=cached.micros,
     )
+
+
+def _costs(attempt: Attempt, profile: AgentProfileSpec | None) -> bool:
+    """Whether an attempt costs anything; its profile may have become another meanwhile, or be gone."""
+    return bool(attempt.reservation_usd) or (profile is not None and is_metered(profile))
 
 
 def _is_unknown(attempt: Attempt, outcome: Outcome, question: Question) -> bool:

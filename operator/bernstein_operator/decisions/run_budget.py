@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from bernstein_operator.api.budget import BudgetStatus
-from bernstein_operator.api.choices import BudgetBand, BudgetUnit
+from bernstein_operator.api.choices import BudgetBand, BudgetUnit, CapSource
 from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus
 from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.api.snapshot import RunSnapshot
@@ -27,6 +27,7 @@ from bernstein_operator.decisions.conditions import Standing, Wanted
 from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Funds, allot
 
 _MOST_WARNINGS: Final = 10
+_SILENT: Final = RunConfig()
 _REASONS: Final = {
     BudgetBand.WARN: RunReason.WARN,
     BudgetBand.CRITICAL: RunReason.CRITICAL,
@@ -58,9 +59,11 @@ def finances(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, now: datetime) ->
     stored, config = snapshot.run.status, snapshot.config
     if config is None and stored.budget is None:
         return Finances(None, held=_unread())
-    limits = limits_of(spec.budget, config or RunConfig(), snapshot.operator_budget)
-    if config is None:
-        limits = replace(limits, cap=_stored_cap(stored.budget or BudgetStatus()))
+    limits = (
+        _as_stored(stored, limits_of(spec.budget, _SILENT, snapshot.operator_budget))
+        if config is None
+        else limits_of(spec.budget, _remembered(config, stored.budget), snapshot.operator_budget)
+    )
     status = budget_of(stored.budget, limits, snapshot.spend, now=now)
     funds = _funds(snapshot, status, limits)
     required = snapshot.operator_budget.required and limits.unlimited
@@ -102,9 +105,23 @@ def in_words(budget: BudgetStatus) -> str:
     return f"{budget.percent} % of the budget is used up: ${spent} of ${cap}, cap from {budget.source}."
 
 
-def _stored_cap(budget: BudgetStatus) -> Cap:
-    """Return the cap that held when it was last known: that of a ConfigMap that can't be read now."""
-    return Cap(budget.cap_usd, budget.source, budget.overridden_time is not None)
+def _as_stored(status: BernsteinRunStatus, known: Limits) -> Limits:
+    """Return the limits that are ``known``, with the cap that held when the ConfigMap was last read."""
+    budget = status.budget or BudgetStatus()
+    cap = Cap(budget.cap_usd, budget.source, budget.overridden_time is not None)
+    return replace(known, cap=cap)
+
+
+def _remembered(config: RunConfig, stored: BudgetStatus | None) -> RunConfig:
+    """Return what a ConfigMap says, with the cap that it has set where its source can't be read any more.
+
+    A file that is lost, or that somebody breaks with a typo, must not lift the limit that holds.
+    """
+    if not stored or stored.source not in config.unreadable:
+        return config
+    if stored.source is CapSource.SEED:
+        return replace(config, seed_usd=stored.cap_usd)
+    return replace(config, run_config_usd=stored.cap_usd)
 
 
 def _funds(snapshot: RunSnapshot, status: BudgetStatus, limits: Limits) -> Funds:

@@ -80,6 +80,16 @@ class Slots:
             roster.purse.settle(uid)
             self.recount(uid)
 
+    def release_all(self, roster: Roster) -> None:
+        """Take all slots of a run back that were given and not used."""
+        for task in roster.tasks.values():
+            self.release(task)
+
+    def recount_all(self, roster: Roster) -> None:
+        """Count the slots that the tasks of a run hold."""
+        for uid in roster.tasks:
+            self.recount(uid)
+
     def drop(self, uid: str) -> None:
         """Forget a deleted task; its Pods hold what they hold."""
         self._given.discard(uid)

@@ -201,8 +201,10 @@ class World:
             return
         del self._tasks[meta.key]
         self.profiles.forget(known)
-        self.meter.forget(meta.uid)
         roster = self._rosters.of(known)
+        # What it has reported since its run was last looked at is spent too.
+        self._accounting.put(roster, known)
+        self.meter.forget(meta.uid)
         roster.remove(known, counts=self.run_of(known) is not None)
         self.slots.drop(meta.uid)
         # Whoever keeps anything about it learns by its key that it is gone.
@@ -220,11 +222,17 @@ class World:
         if self._graves.too_late(run.meta, known.meta if known else None):
             return run
         self._runs[key] = run
-        self._rosters.of_run(key).begin(key, run.meta.uid)
+        roster = self._rosters.of_run(key)
+        if roster.run_uid != run.meta.uid:
+            # What was given to them was a former run's.
+            self.slots.release_all(roster)
+        roster.begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
-            self._mark(self.roster(key).tasks.values())
-            self._accounting.renew(self.roster(key))
+            self._mark(roster.tasks.values())
+            self._accounting.renew(roster)
+            # Roles, too, may come from the run.
+            self.slots.recount_all(roster)
         if known and retried(known.status.requests) != retried(run.status.requests):
             for task in self.roster(key).tasks.values():
                 self._learn(task)

@@ -45,25 +45,15 @@ def whole(*attempts: Any, **spent: Any) -> AgentTaskStatus:
         ),
         pytest.param(
             whole(attempt(start_time=at(1), **RESERVED)),
-            usage(0, 100),
-            Account(
-                reserved=30 * CENT,
-                tokens=100,
-                in_flight_tokens=100,
-                reserved_tokens=200,
-                live=1,
-                untold=30 * CENT,
-            ),
-            id="one at work that has told no cost",
+            None,
+            Account(reserved=30 * CENT, reserved_tokens=300, live=1, untold=30 * CENT),
+            id="one whose agent works and has reported nothing",
         ),
         pytest.param(
             whole(attempt(start_time=at(1), **RESERVED)),
-            usage(1, 0),
-            Account(spent=CENT, in_flight=CENT, reserved=29 * CENT, reserved_tokens=300, live=1, untold=0),
-            id="one at work that has told some",
-        ),
-        pytest.param(
-            whole(attempt(start_time=at(1))), None, Account(live=1), id="one at work without a share"
+            usage(1),
+            Account(spent=CENT, in_flight=CENT, reserved=29 * CENT, reserved_tokens=300, live=1),
+            id="one whose agent works and has reported something",
         ),
         pytest.param(
             whole(attempt(**RESERVED), cents=0),

@@ -95,6 +95,22 @@ def test_what_was_reported_before_it_was_killed_stands() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reservation", "now", "cost"),
+    [
+        pytest.param("0.30", None, "1.00", id="it cost something, and its profile is gone"),
+        pytest.param("0.30", {"metering": "none"}, "1.00", id="it cost something, and its profile says else"),
+        pytest.param(None, None, None, id="it cost nothing, and its profile is gone"),
+    ],
+)
+def test_a_profile_that_is_changed_meanwhile_changes_no_bill(
+    reservation: str | None, now: Any, cost: str | None
+) -> None:
+    begun = attempt(start_time=at(1), pod_uid="u", reservation_usd=reservation)
+    usage = ended(of=begun, profile=profile(**now) if now else None).usage
+    assert (usage.cost_usd if usage else None) == (Money.parse(cost) if cost else None)
+
+
+@pytest.mark.parametrize(
     ("begun", "of"),
     [
         pytest.param(attempt(pod_uid="u"), None, id="its container never started"),

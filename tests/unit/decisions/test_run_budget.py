@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run_config import RunConfig
@@ -172,14 +173,32 @@ def test_while_its_config_map_cannot_be_read_what_was_known_holds() -> None:
     assert (after.budget.spent_usd, after.warnings) == (Money(600_000), first.warnings)
 
 
-def test_while_its_config_map_cannot_be_read_no_band_is_armed_again() -> None:
-    early = {"warnPercent": 10, "criticalPercent": 20}
-    named: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "x"}}, "budget": early}
-    first = decide(run(**named), **WAITS, config=RunConfig(seed_usd=Money(1_000_000)), spend=HALF).status
-    assert first.budget
-    assert [one.band for one in first.budget.reached] == ["warn", "critical"]
-    known = RunObject.parse(raw_run(status=first.manifest(), **named))
-    after = decide(known, now=20, **WAITS, config=None, spend=HALF).status
+@pytest.mark.parametrize(
+    ("unreadable", "spec", "cap", "source"),
+    [
+        pytest.param({CapSource.SEED}, {}, 2_000_000, "bernstein.yaml", id="its source is lost"),
+        pytest.param({CapSource.RUN_CONFIG}, {}, None, "unlimited", id="another one is lost"),
+        pytest.param(set(), {}, None, "unlimited", id="its source says nothing any more"),
+        pytest.param({CapSource.SEED}, ONE, 1_000_000, "spec", id="a stronger source says something"),
+    ],
+)
+def test_a_lost_source_lifts_no_cap_that_it_has_set(
+    unreadable: set[CapSource], spec: dict[str, Any], cap: int | None, source: str
+) -> None:
+    named: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "x"}}, "budget": spec}
+    stored = {"budget": {"capUsd": "2", "source": "bernstein.yaml"}}
+    config = RunConfig(unreadable=frozenset(unreadable))
+    after = decide(run(status=stored, **named), **WAITS, config=config).status.budget
+    assert after
+    assert (after.cap_usd, after.source) == (Money(cap) if cap else None, source)
+
+
+def test_bands_stay_where_the_spec_has_them_while_its_config_map_is_not_read() -> None:
+    named: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "x"}}}
+    spec = {"usd": "1.00", "warnPercent": 50}
+    first = decide(run(budget=spec, **named), **WAITS, spend=Spend(spent=600_000)).status
+    known = RunObject.parse(raw_run(status=first.manifest(), budget=spec, **named))
+    after = decide(known, **WAITS, config=None, spend=Spend(spent=600_000)).status
     assert after.budget == first.budget
 
 

@@ -1,5 +1,9 @@
 """A run's money follows its tasks; what was spent stays so when they are deleted, and after a restart."""
 
+from dataclasses import replace
+
+import pytest
+
 from bernstein_operator.api.budget import BudgetStatus
 from bernstein_operator.api.choices import ScopeSize
 from bernstein_operator.api.money import Money
@@ -88,6 +92,51 @@ def test_what_was_in_flight_is_reported_again_and_not_carried() -> None:
     made = purse(a=Account(live=1), b=DONE)
     made.recall(stored(50, in_flight_usd=20, tokens=500, in_flight_tokens=200))
     assert (made.spend().carried, made.spend().carried_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("told", "carried"),
+    [
+        pytest.param(Account(spent=20, tokens=200), (0, 0), id="all of it"),
+        pytest.param(Account(spent=35, tokens=350), (0, 0), id="and more"),
+        pytest.param(Account(spent=5, tokens=50), (15, 150), id="a part of it"),
+        pytest.param(Account(), (20, 200), id="nothing"),
+    ],
+)
+def test_what_is_not_reported_again_once_its_attempt_has_ended_is_carried(
+    told: Account, carried: tuple[int, int]
+) -> None:
+    made = purse(a=Account(live=1), b=DONE)
+    made.recall(stored(50, in_flight_usd=20, tokens=500, in_flight_tokens=200))
+    made.put("a", replace(told, live=1))
+    made.put("c", DONE)
+    assert made.spend().spent == 50 + 30 + max(0, told.spent - 20), "another task's spend hides none of it"
+    made.put("a", told)
+    spend = made.spend()
+    assert (spend.carried, spend.carried_tokens, spend.in_flight) == (*carried, 0)
+    assert spend.spent == 50 + 30 + max(0, told.spent - 20)
+    made.put("a", Account(spent=told.spent + 7, live=1))
+    assert made.spend().carried == carried[0], "and a later attempt takes nothing of it back"
+
+
+def test_what_was_in_flight_of_attempts_that_are_not_live_any_more_is_carried_at_once() -> None:
+    made = purse(b=DONE)
+    made.recall(stored(50, in_flight_usd=20, tokens=500, in_flight_tokens=200))
+    assert (made.spend().spent, made.spend().carried, made.spend().carried_tokens) == (50, 20, 200)
+
+
+def test_what_had_reached_its_task_before_the_restart_is_not_missing() -> None:
+    made = purse(a=Account(spent=20, live=1), b=DONE)
+    made.recall(stored(50, in_flight_usd=20))
+    made.put("a", Account(spent=20))
+    assert (made.spend().spent, made.spend().carried) == (50, 0)
+
+
+def test_a_deleted_task_leaves_what_its_agent_may_have_spent_and_never_told() -> None:
+    made = purse(a=Account(spent=5, live=1, reserved=10, untold=10))
+    made.drop("a", counts=True)
+    spend = made.spend()
+    assert (spend.spent, spend.carried, spend.estimated, spend.reserved) == (15, 15, 10, 0)
 
 
 def test_what_was_carried_before_stays_carried() -> None:
