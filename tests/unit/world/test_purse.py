@@ -149,3 +149,10 @@ def test_nothing_stored_is_nothing_carried() -> None:
     made = purse(b=DONE)
     made.recall(None)
     assert made.spend().carried == 0
+
+
+def test_a_deleted_task_of_another_run_is_not_waited_for() -> None:
+    made = purse(a=Account(live=1))
+    made.recall(stored(50, in_flight_usd=20))
+    made.drop("a", counts=False)
+    assert made.spend().spent == 50
