@@ -16,6 +16,7 @@ from bernstein_operator.api.spending import Need
 from bernstein_operator.api.vocabulary import MOVING_PHASES, AdmittedReason, TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
 from bernstein_operator.decisions.asking import stood_since
+from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.ceiling import thresholds_of
 from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
@@ -369,7 +370,7 @@ def _matters(task: TaskObject) -> tuple[object, ...]:
 
 def concerns_run(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its run's decisions rest on, beside what its dependents' do."""
-    return task.status.phase, asks_for_retry(task)
+    return task.status.phase, asks_for_retry(task), open_attempt(task.status) is None
 
 
 def concerns_tasks(run: RunObject) -> tuple[object, ...]:
