@@ -66,13 +66,12 @@ def _budget(task: TaskObject, effective: EffectiveTask) -> contract.Budget:
 
 
 def _is_own(task: TaskObject, effective: EffectiveTask) -> bool:
-    """Whether the attempt may have all that is left of its task's budget; else its run has less left."""
+    """Whether all of the attempt's limits are what its task has left of its own, and none is its run's."""
     attempt = task.status.attempts[-1]
     spent = rise(attempt.usage, task.status.usage)
     rest = left(effective.budget, spent)
-    if rest.usd is not None:
-        return attempt.cap_usd == rest.usd
-    return rest.tokens is not None and attempt.cap_tokens == rest.tokens
+    limited = rest.usd is not None or rest.tokens is not None
+    return limited and (attempt.cap_usd, attempt.cap_tokens) == (rest.usd, rest.tokens)
 
 
 def _prices(attempt: Attempt, profile: AgentProfileSpec) -> contract.Prices | None:

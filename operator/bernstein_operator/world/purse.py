@@ -39,10 +39,6 @@ class Purse:
         """The tasks whose attempts may report at any time."""
         return [uid for uid, account in self._accounts.items() if account.live]
 
-    def clear(self) -> None:
-        """Forget everything: another run has the name."""
-        self.__init__()  # type: ignore[misc]
-
     def put(self, uid: str, account: Account) -> None:
         """Take note of a task's account as it is."""
         self._add(self._accounts.get(uid), -1)

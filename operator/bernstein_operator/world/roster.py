@@ -186,7 +186,7 @@ class Roster:
             self.first_admitted = self.last_retried = None
             self.outcomes, self.ceiling, self.evaluated = Outcomes(), None, None
             self._departed.clear()
-            self.purse.clear()
+            self.purse = Purse()
             for task in told_before:
                 self._remember(task)
 
@@ -370,7 +370,7 @@ def _matters(task: TaskObject) -> tuple[object, ...]:
 
 def concerns_run(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its run's decisions rest on, beside what its dependents' do."""
-    return task.status.phase, asks_for_retry(task), open_attempt(task.status) is None
+    return task.status.phase, open_attempt(task.status) is None, asks_for_retry(task)
 
 
 def concerns_tasks(run: RunObject) -> tuple[object, ...]:

@@ -150,3 +150,18 @@ def test_a_profile_of_any_program_costs_nothing_by_itself() -> None:
     command = raw_profile(adapter="command", command={"args": ["x"]})
     after = ended(profile=profile(**command["spec"]))
     assert after.usage is None
+
+
+@pytest.mark.parametrize(
+    ("reservation", "cost"),
+    [
+        pytest.param("0.30", Money(1_000_000), id="it was given a share"),
+        pytest.param(None, None, id="it was given none: it cost nothing"),
+    ],
+)
+def test_of_a_profile_that_is_gone_its_share_tells_whether_it_cost_anything(
+    reservation: str | None, cost: Money | None
+) -> None:
+    begun = attempt(start_time=at(1), pod_uid="u", reservation_usd=reservation)
+    after = ended(of=begun, profile=None)
+    assert (after.usage.cost_usd if after.usage else None) == cost

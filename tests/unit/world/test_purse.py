@@ -7,7 +7,7 @@ import pytest
 from bernstein_operator.api.budget import BudgetStatus
 from bernstein_operator.api.choices import ScopeSize
 from bernstein_operator.api.money import Money
-from bernstein_operator.api.spending import Allotment, Sample, Spend
+from bernstein_operator.api.spending import Allotment, Sample
 from bernstein_operator.decisions.accounts import Account
 from bernstein_operator.world.purse import Purse
 
@@ -141,9 +141,3 @@ def test_nothing_stored_is_nothing_carried() -> None:
     made = purse(b=DONE)
     made.recall(None)
     assert made.spend().carried == 0
-
-
-def test_another_run_of_the_name_begins_with_nothing() -> None:
-    made = purse(a=LIVE)
-    made.clear()
-    assert made.spend() == Spend()
