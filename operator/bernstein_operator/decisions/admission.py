@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict, SortedKeyList
 
+from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.spending import NO_NEED, Need
 from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Till
 
@@ -60,6 +61,12 @@ def configured_ceiling(*, spec: int | None, operator: int | None, config: int | 
     said = (one for one in (spec, config) if one is not None)
     wanted = next(said, DEFAULT_MAX_AGENTS)
     return wanted if operator is None else min(wanted, operator)
+
+
+def role_limits(run: RunObject | None) -> dict[str, int]:
+    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
+    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
+    return {limit.role: limit.max for limit in limits}
 
 
 class Waiting:

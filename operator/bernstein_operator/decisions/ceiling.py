@@ -127,9 +127,11 @@ def ceiling_conditions(state: ConcurrencyStatus) -> list[Wanted]:
 
 def ceiling_of(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, closing: bool, now: datetime) -> Ceiling:
     """Say how many agents of a run may be live; of one that is ``closing`` failures move that no more."""
-    kept = snapshot.ceiling or snapshot.run.status.concurrency or ConcurrencyStatus()
-    kept = kept.model_copy(update={"live": snapshot.live})
-    configured = _configured(spec, snapshot.config, snapshot.operator_limit)
+    stored = snapshot.ceiling or snapshot.run.status.concurrency
+    kept = (stored or ConcurrencyStatus()).model_copy(update={"live": snapshot.live})
+    # While the run's ConfigMap can't be read, what it last came to stands.
+    config = snapshot.config or RunConfig(max_agents=kept.configured if stored else None)
+    configured = _configured(spec, config, snapshot.operator_limit)
     if closing:
         effective = effective_ceiling(configured=configured, stored=kept)
         return Ceiling(kept.model_copy(update={"configured": configured, "effective": effective}))

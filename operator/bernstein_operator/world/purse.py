@@ -52,7 +52,9 @@ class Purse:
         self.settle(uid)
         account = self._accounts.pop(uid, None)
         self._add(account, -1)
-        if account and counts:
+        if not counts:
+            self._heirs.pop(uid, None)
+        elif account:
             cost, guessed = account.spent + account.untold, account.estimated + account.untold
             self._carried.update({"spent": cost, "tokens": account.tokens, "estimated": guessed})
             # What its attempts cost is still a measure for those to come.

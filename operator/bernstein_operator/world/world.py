@@ -18,6 +18,7 @@ from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapsho
 from bernstein_operator.api.spending import NO_SETTINGS, OperatorBudget
 from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
+from bernstein_operator.decisions.admission import role_limits
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.ceiling import has_room
 from bernstein_operator.decisions.closing import closed
@@ -33,7 +34,7 @@ from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
 from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks
 from bernstein_operator.world.rosters import Rosters
-from bernstein_operator.world.slots import Slots, role_limits
+from bernstein_operator.world.slots import Slots
 from bernstein_operator.world.turns import UNLIMITED, Limits, Turns
 
 

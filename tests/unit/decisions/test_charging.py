@@ -146,10 +146,20 @@ def test_a_word_that_turns_up_late_never_lowers_the_spend(
     assert after.usage.estimated_usd == (Money.parse(estimated) if estimated else None)
 
 
-def test_a_profile_of_any_program_costs_nothing_by_itself() -> None:
-    command = raw_profile(adapter="command", command={"args": ["x"]})
-    after = ended(profile=profile(**command["spec"]))
-    assert after.usage is None
+@pytest.mark.parametrize(
+    ("metering", "cost"),
+    [
+        pytest.param({}, 0, id="nothing by itself"),
+        pytest.param({"metering": "none"}, 0, id="nothing where that is said"),
+        pytest.param({"metering": "end"}, 1_000_000, id="the estimate where it is metered"),
+        pytest.param({"metering": "turn"}, 1_000_000, id="the estimate, too"),
+    ],
+)
+@pytest.mark.parametrize("message", ["", word(cost_unknown=True)], ids=["killed", "it tells no cost"])
+def test_what_an_attempt_of_any_program_costs(metering: dict[str, Any], cost: int, message: str) -> None:
+    command = raw_profile(adapter="command", command={"args": ["x"]}, **metering)
+    after = ended(message, profile=profile(**command["spec"]))
+    assert (after.usage.cost_usd.micros if after.usage else 0) == cost
 
 
 @pytest.mark.parametrize(

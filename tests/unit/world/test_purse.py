@@ -63,6 +63,14 @@ def test_what_a_deleted_task_has_spent_is_carried_on_and_what_it_reserved_is_fre
     assert spend.sample(ScopeSize.LARGE).count == 2, "what it cost is still a measure"
 
 
+def test_what_a_deleted_agent_never_told_is_taken_for_what_it_reserved() -> None:
+    made = purse(a=Account(spent=5, reserved=10, live=1, untold=10))
+    assert made.spend().spent == 5, "while it works it may yet tell"
+    made.drop("a", counts=True)
+    spend = made.spend()
+    assert (spend.spent, spend.carried, spend.estimated, spend.reserved) == (15, 15, 10, 0)
+
+
 def test_a_deleted_task_of_another_run_leaves_nothing() -> None:
     made = purse(a=DONE)
     made.drop("a", counts=False)
@@ -141,3 +149,10 @@ def test_nothing_stored_is_nothing_carried() -> None:
     made = purse(b=DONE)
     made.recall(None)
     assert made.spend().carried == 0
+
+
+def test_a_deleted_task_of_another_run_is_not_waited_for() -> None:
+    made = purse(a=Account(live=1))
+    made.recall(stored(50, in_flight_usd=20))
+    made.drop("a", counts=False)
+    assert made.spend().spent == 50
