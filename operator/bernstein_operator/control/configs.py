@@ -69,6 +69,10 @@ class ConfigReader:
             # What was read before stands, and a run without it waits.
             log.warning("configuration not read", extra={"config_map": "/".join(key), "error": str(error)})
             return
+        except Exception:
+            # Anybody may write one; whatever is in it must not keep others from being read.
+            log.exception("configuration not read", extra={"config_map": "/".join(key)})
+            config = _unreadable("what it holds can't be read")
         self._world.configs.put(key, config, runs=self._world.runs)
 
     async def _config_at(self, key: Key) -> RunConfig:

@@ -27,6 +27,9 @@ _SHOWN: Final = 200
 MOST_BYTES: Final = 64 * 1024
 """A larger file isn't read: parsing it again and again would take the time that other runs need."""
 
+_UNREADABLE: Final = (ValueError, ArithmeticError, RecursionError, yaml.YAMLError)
+"""The parsers go down one level for each bracket, and count exponents and characters as far as they can."""
+
 _Value = TypeVar("_Value")
 
 
@@ -63,8 +66,7 @@ class _File:
             return
         try:
             self.content = parse(_of_fair_size(text))
-        # The parsers go down one level for each bracket.
-        except (ValueError, yaml.YAMLError, RecursionError) as error:
+        except _UNREADABLE as error:
             self.unreadable = True
             self.warnings.append(f"{self.name}: it can't be read: {' '.join(str(error).split())[:_SHOWN]}")
 

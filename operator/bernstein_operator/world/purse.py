@@ -31,6 +31,7 @@ class Purse:
         self._sums: Counter[str] = Counter()
         self._samples: dict[ScopeSize, Counter[str]] = {}
         self._carried: Counter[str] = Counter()
+        self._guessed: Counter[str] = Counter()
         self._lost: Counter[str] = Counter()
         self._heirs: dict[str, Account] = {}
 
@@ -57,6 +58,7 @@ class Purse:
         elif account:
             cost, guessed = account.spent + account.untold, account.estimated + account.untold
             self._carried.update({"spent": cost, "tokens": account.tokens, "estimated": guessed})
+            self._guessed.update({"spent": account.untold, "estimated": account.untold})
             # What its attempts cost is still a measure for those to come.
             self._measure(account, 1)
             self._found(uid, replace(account, spent=cost))
@@ -79,6 +81,9 @@ class Purse:
 
     def recall(self, stored: BudgetStatus | None) -> None:
         """Carry what a complete list doesn't account for: tasks that were deleted while nobody looked."""
+        # Who stood by has heard no reports; what the leader knew, or guessed itself, is in what it stored.
+        self._carried.subtract(self._guessed)
+        self._guessed.clear()
         if not stored:
             return
         known = {

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.control.configs import READ_SECONDS, ConfigReader
@@ -82,6 +83,17 @@ async def test_one_that_says_nothing_is_told_of_and_holds_nobody_up(
     config = read_of(world)
     assert config
     assert config.warnings[0].startswith(told)
+
+
+async def test_one_that_no_parser_survives_is_told_of_and_ends_nothing() -> None:
+    world, _ = world_of(raw_run(**NAMED))
+    async with serving() as server:
+        server.say(200, {"data": {"bernstein.yaml": 5}})
+        await ConfigReader(server.api, world, lambda: 0.0).look()
+    config = read_of(world)
+    assert config
+    assert config.warnings[0].startswith("spec.configFrom: what it holds can't be read")
+    assert config.unreadable == {CapSource.RUN_CONFIG, CapSource.SEED}
 
 
 async def test_while_it_cannot_be_read_its_limits_are_unknown() -> None:

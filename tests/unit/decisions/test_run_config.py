@@ -68,7 +68,13 @@ def test_a_budget_of_run_config_json(text: str, micros: int | None) -> None:
         pytest.param(seed("budget: [5]"), "bernstein.yaml: budget: ", id="a list"),
         pytest.param(seed("budget: true"), "bernstein.yaml: budget: 'true'", id="a truth value"),
         pytest.param(seed("budget: {"), "bernstein.yaml: it can't be read", id="no YAML"),
-        pytest.param(seed("[" * 100_000), "bernstein.yaml: it can't be read", id="YAML without a bottom"),
+        pytest.param(seed('budget: "\\UFFFFFFFF"'), "bernstein.yaml: it can't be read", id="no character"),
+        pytest.param(
+            {"run_config.json": f'{{"budget_usd": 1e{"9" * 20}}}'},
+            "run_config.json: it can't be read",
+            id="an exponent without end",
+        ),
+        pytest.param(seed("[" * 60_000), "bernstein.yaml: it can't be read", id="YAML without a bottom"),
         pytest.param(
             {"run_config.json": '{"budget_usd": NaN}'}, "run_config.json: budget_usd: 'NaN'", id="JSON's NaN"
         ),

@@ -139,6 +139,14 @@ def test_a_deleted_task_leaves_what_its_agent_may_have_spent_and_never_told() ->
     assert (spend.spent, spend.carried, spend.estimated, spend.reserved) == (15, 15, 10, 0)
 
 
+def test_what_was_guessed_while_standing_by_gives_way_to_what_the_leader_has_stored() -> None:
+    made = purse(a=Account(spent=5, live=1, untold=10), b=DONE)
+    made.drop("a", counts=True)
+    assert made.spend().carried == 15
+    made.recall(stored(42, carried_usd=12))
+    assert (made.spend().spent, made.spend().carried) == (42, 12)
+
+
 def test_what_was_carried_before_stays_carried() -> None:
     made = purse(b=DONE)
     made.recall(stored(30, carried_usd=25, carried_tokens=250))
