@@ -220,8 +220,9 @@ def _event_facts(call: ast.Call, about: str) -> tuple[str, str, str]:
 def _metrics_page() -> Iterator[str]:
     yield from _head("Metrics", "operator/bernstein_operator/telemetry/metrics.py")
     yield "`GET /metrics` on port 8080 (`BERNSTEIN_HTTP_PORT`), in the Prometheus text format. No label holds"
-    yield "the name of a run, a task or a Pod. Counters count what was stored: a write that was repeated"
-    yield "counts once. Of several replicas only the leader shows tasks and agents; the others show 0.\n"
+    yield "the name of a task or a Pod; series with the name of a run go ten minutes after its end."
+    yield "Counters count what was stored: a write that was repeated counts once. Of several replicas"
+    yield "only the leader shows tasks and agents; the others show 0.\n"
     yield from _table(("metric", "type", "labels", "what"), _metric_rows())
     yield "\nBesides, `process_*` of prometheus-client: CPU, memory, open files and start of the process."
     yield f"\nRoles beyond {metrics.MAX_ROLES}, and models that the profile doesn't list, are counted as"

@@ -1,8 +1,9 @@
 """Scenarios on a cluster with a real node: containers run, and the operator is installed as users install it.
 
 In: what `e2e.cluster` finds or brings up, both images, the Helm chart. Out: ``release`` (the installed
-operator), ``git_server`` (a git server inside the cluster) and of ``tests.support.fixtures`` all that doesn't
-need an operator of its own. The recorder watches every test here as well.
+operator), ``git_server`` (a git server inside the cluster), ``readings`` (the operator's metrics) and of
+``tests.support.fixtures`` all that doesn't need an operator of its own. The recorder watches every test here
+as well.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from e2e.cluster.catalogue import kubectl as kubectl_binary
 from e2e.images import build
 from e2e.release import Release
 from e2e.scenarios.git_server import GitServer
+from e2e.scenarios.readings import Readings
 from tests.support.fixtures import (
     Cluster,
     audit,
@@ -65,6 +67,12 @@ def git_server(release: Release, cluster_kube: Kube) -> Iterator[GitServer]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def readings(cluster_kube: Kube) -> Readings:
+    """What the operator's /metrics shows."""
+    return Readings(cluster_kube)
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,10 @@
 """Runs, profiles and tasks of scenarios: real Pods of the agents' image, small ones."""
 
-from tests.support.builders import API_VERSION, make_task
+from tests.support.builders import API_VERSION, make_run, make_task
 from tests.support.kube import Manifest
+
+NEVER_PAUSED: Manifest = {"samples": 100}
+"""So many busy readings in a row take longer than any scenario."""
 
 SMALL = {"requests": {"cpu": "20m", "memory": "48Mi"}, "limits": {"cpu": "500m", "memory": "128Mi"}}
 
@@ -9,6 +12,13 @@ SMALL = {"requests": {"cpu": "20m", "memory": "48Mi"}, "limits": {"cpu": "500m",
 def script(*lines: str) -> str:
     """Return a prompt whose script has these lines."""
     return "\n".join(("```script", *lines, "```"))
+
+
+def steady_run(name: str = "r", *, concurrency: Manifest | None = None, **spec: object) -> Manifest:
+    """Return a run that no busy node pauses: other tests may keep this machine busy."""
+    run = make_run(name)
+    run["spec"] |= {"concurrency": {"pause": NEVER_PAUSED, **(concurrency or {})}, **spec}
+    return run
 
 
 def profile(name: str = "default", **spec: object) -> Manifest:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bernstein_operator.api.names import REPORT_AUDIENCE
 from bernstein_operator.decisions.deadline import TERMINATION_GRACE
 from e2e.release import NAME, NAMESPACE
-from e2e.scenarios.cast import SMALL, command, profile, task
+from e2e.scenarios.cast import SMALL, command, profile, steady_run, task
 from e2e.scenarios.git_server import GitServer
 from tests.support.audit import AuditLog, writes
-from tests.support.builders import make_run
 from tests.support.fixtures import Cluster
 from tests.support.kube import Kube, Kubectl, Manifest, eventually
 from tests.support.plugin import Plugin
@@ -22,7 +22,7 @@ OPERATOR_USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 
 def begin(kube: Kube, wanted: Manifest, *, using: Manifest, repository: Manifest | None = None) -> None:
     """Apply a profile, run ``r`` and its only task."""
-    run = make_run(repository=repository) if repository else make_run()
+    run = steady_run(repository=repository) if repository else steady_run()
     for manifest in (using, run, wanted):
         kube.apply(manifest)
 
@@ -74,13 +74,15 @@ def test_the_plugin_prints_and_follows_what_an_agent_writes(
     assert "first\nsecond\n" in plugin("logs", "t", "--attempt", "1")
 
 
-def test_a_pod_is_bounded_owned_and_has_no_token(kube: Kube) -> None:
+def test_a_pod_is_bounded_owned_and_has_no_token_but_for_its_reports(kube: Kube) -> None:
     begin(kube, task("lazy", timeout=60), using=profile())
     done = wait_phase(kube, "t", "Succeeded")
     pod = pod_of(kube, done)
     spec = pod["spec"]
     assert (spec["restartPolicy"], spec["activeDeadlineSeconds"]) == ("Never", 100)
-    assert not [volume for volume in spec["volumes"] if "projected" in volume or "secret" in volume]
+    assert not [volume for volume in spec["volumes"] if "secret" in volume]
+    sources = [one for volume in spec["volumes"] for one in volume.get("projected", {}).get("sources", ())]
+    assert [one["serviceAccountToken"]["audience"] for one in sources] == [REPORT_AUDIENCE]
     assert [one["resources"].keys() >= {"requests", "limits"} for one in spec["containers"]] == [True]
     [owner] = pod["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"]) == ("AgentTask", done["metadata"]["uid"])

@@ -1,7 +1,9 @@
-"""`make demo`, as a person runs it."""
+"""`make demo`, as a person runs it. Whatever else kept the node busy would pause its runs, so it is alone."""
 
 import subprocess
 import sys
+
+import pytest
 
 from e2e.demo import BEHIND, GIVEN_UP, LATE, LAZY, LIMITS, MERGED, NAMESPACE, PARTS, RUN
 from e2e.images import ROOT
@@ -9,6 +11,7 @@ from tests.support.kube import Kube, Manifest
 from tests.support.tasks import result_classes
 
 
+@pytest.mark.alone
 def test_the_demo_succeeds_and_shows_it(cluster_kube: Kube) -> None:
     demo = subprocess.run(
         [sys.executable, "-m", "e2e.demo"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300

@@ -1,8 +1,7 @@
 """The release itself: gone and back while agents work, and bound to one namespace."""
 
 from e2e.release import NAME, Release
-from e2e.scenarios.cast import profile, task
-from tests.support.builders import make_run
+from e2e.scenarios.cast import profile, steady_run, task
 from tests.support.kube import Kube, eventually
 from tests.support.recorder import PodRecorder
 from tests.support.tasks import attempts, result_classes, wait_phase
@@ -11,7 +10,7 @@ from tests.support.tasks import attempts, result_classes, wait_phase
 def test_runs_outlive_the_release_and_go_on_with_the_next(
     kube: Kube, release: Release, recorder: PodRecorder
 ) -> None:
-    for manifest in (profile(), make_run(), task("sleep 5", "say Done.")):
+    for manifest in (profile(), steady_run(), task("sleep 5", "say Done.")):
         kube.apply(manifest)
     running = wait_phase(kube, "t", "Running")
     recorder.operator_down()
@@ -37,7 +36,7 @@ def test_roles_in_one_namespace_are_enough_for_it(
     release.install(f"watchNamespaces={{{kube.namespace}}}", "profile.create=false")
     try:
         recorder.operator_up()
-        for manifest in (profile(), make_run(), task("say Done.")):
+        for manifest in (profile(), steady_run(), task("say Done.")):
             kube.apply(manifest)
         done = wait_phase(kube, "t", "Succeeded")
         eventually(lambda: len(kube.events_of("t")) >= 2, what="the attempt's two events")

@@ -60,6 +60,7 @@ def agent(name: str, *lines: str) -> Manifest:
     return make_task(name, prompt=script(*lines), effects="none", retry={"limit": 0})
 
 
+@pytest.mark.alone
 def test_a_busy_node_pauses_a_run_and_an_idle_one_lets_it_go_on(kube: Kube, release: Release) -> None:
     kube.apply(profile())
     kube.apply(make_run(max_agents=2))

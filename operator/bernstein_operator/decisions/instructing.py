@@ -9,7 +9,7 @@ from datetime import datetime
 
 from bernstein_agent.contract import Continuation, Instruction, Notice
 from bernstein_operator.api.budget import BudgetStatus
-from bernstein_operator.api.choices import BudgetBand
+from bernstein_operator.api.choices import BudgetBand, LimitKind
 from bernstein_operator.api.snapshot import TaskSnapshot
 from bernstein_operator.api.task_status import Attempt, Usage
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
@@ -60,7 +60,8 @@ def _warnings(attempt: Attempt, question: Question) -> Iterator[Notice]:
     """Yield what the task's status says that its agent should hear once."""
     known = question.snapshot.task.status.deadline
     for one in known.warned if known else ():
-        if one.attempt == attempt.number:
+        # Whoever can hear it has started.
+        if one.attempt == attempt.number and one.limit is not LimitKind.START_TIMEOUT:
             at = f"{one.at:%Y-%m-%dT%H:%M:%SZ}"
             text = f"{one.limit} is over at {at}. You are stopped then: commit before."
             yield Notice(id=f"{one.limit}-{at}", text=text)

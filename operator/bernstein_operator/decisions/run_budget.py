@@ -141,7 +141,7 @@ def _stops(snapshot: RunSnapshot, funds: Funds) -> bool:
     A run that was stopped stays so while its caps are the same and nobody can start: after a restart its
     tasks come to wait one after the other.
     """
-    if snapshot.live or not snapshot.phases:
+    if snapshot.live or snapshot.spend.live or not snapshot.phases:
         return False
     if not all(isinstance(allot(need, funds), AdmittedReason) for need in snapshot.needs):
         return False

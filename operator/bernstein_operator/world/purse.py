@@ -6,7 +6,7 @@ be reported again by the attempts that were live, and is kept as well where none
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from bernstein_operator.api.budget import BudgetStatus
@@ -94,7 +94,8 @@ class Purse:
         }
         for name, amount in known.items():
             self._carried[name] = max(self._carried[name], least.get(name, 0), amount - told[name])
-        self._expect(spent=stored.spent_usd.micros, tokens=stored.tokens)
+        totals = {"spent": stored.spent_usd.micros, "tokens": stored.tokens}
+        self._expect({name: total - told[name] - self._carried[name] for name, total in totals.items()})
 
     def spend(self) -> Spend:
         """Return what was spent and what is reserved."""
@@ -113,12 +114,11 @@ class Purse:
             samples=tuple((scope, Sample(**found)) for scope, found in self._samples.items()),
         )
 
-    def _expect(self, **totals: int) -> None:
-        """Take what is still missing of stored ``totals`` for reports of live attempts that come again."""
-        self._heirs = {uid: account for uid, account in self._accounts.items() if account.live}
-        self._lost = Counter(
-            {name: max(0, total - self._sums[name] - self._carried[name]) for name, total in totals.items()}
-        )
+    def _expect(self, missing: Mapping[str, int]) -> None:
+        """Take what tasks don't tell of the stored totals for what live attempts report again."""
+        live = ((uid, account) for uid, account in self._accounts.items() if account.live)
+        self._heirs = {uid: _as_stored(account) for uid, account in live}
+        self._lost = +Counter(missing)
         self._give_up()
 
     def _missing(self) -> Counter[str]:
@@ -153,6 +153,11 @@ class Purse:
         sample = account.sample
         for name, amount in (("count", sample.count), ("micros", sample.micros), ("tokens", sample.tokens)):
             found[name] += sign * amount
+
+
+def _as_stored(account: Account) -> Account:
+    spent, tokens = account.spent - account.in_flight, account.tokens - account.in_flight_tokens
+    return replace(account, spent=spent, tokens=tokens)
 
 
 def _risen(then: Account, now: Account) -> Counter[str]:

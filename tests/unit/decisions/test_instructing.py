@@ -94,6 +94,7 @@ def test_warnings_of_its_attempt_and_of_its_run_reach_the_agent_each_under_one_n
     warned = [
         {"attempt": 1, "limit": "timeoutSeconds", "time": stamp(2), "at": stamp(60)},
         {"attempt": 0, "limit": "deadline", "time": stamp(0), "at": stamp(90)},
+        {"attempt": 1, "limit": "startTimeoutSeconds", "time": stamp(0), "at": stamp(40)},
     ]
     budget = {"reached": [{"band": "warn", "time": stamp(3)}]}
     seen = working(told={"deadline": {"warned": warned}}, budget=budget)

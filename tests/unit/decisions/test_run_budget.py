@@ -1,5 +1,6 @@
 """What a run's budget makes of the run: its phase, its conditions, and whether anything may start."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,6 +34,9 @@ def decide(of: RunObject | None = None, *, now: float = 10, **facts: Any) -> Run
         pytest.param({**WAITS, "spend": NEARLY}, "Stopped", id="less than a cent is left"),
         pytest.param({**WAITS, "spend": Spend(spent=990_000)}, "Pending", id="exactly a cent is left"),
         pytest.param({**WAITS, "spend": NEARLY, "live": 1}, "Running", id="an agent is live yet"),
+        pytest.param(
+            {**WAITS, "spend": replace(USED_UP, live=1)}, "Pending", id="an attempt's end isn't stored yet"
+        ),
         pytest.param({**WAITS, "spend": NEARLY, "all_wait": False}, "Pending", id="one waits for else"),
         pytest.param({**WAITS, "spend": CRITICAL}, "Pending", id="critical, and one is essential"),
         pytest.param({**WAITS, "spend": CRITICAL, "needs": EXTRA}, "Stopped", id="critical, and none is"),

@@ -13,7 +13,7 @@ from bernstein_operator.api.vocabulary import AdmittedReason
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.reserving import Funds, Till
 from bernstein_operator.decisions.task import decide
-from tests.unit.objects import at, attempt, raw_run, status
+from tests.unit.objects import at, attempt, pod, raw_run, running, said, status, terminated
 from tests.unit.world.test_world import RUN, Scene
 
 CENT = 10_000
@@ -89,6 +89,23 @@ def test_a_deleted_tasks_last_report_is_spent_however_short_a_while_ago_it_came(
     here.world.meter.take(task, begun, said)
     here.drop("a")
     assert (here.run.spend.spent, here.run.spend.estimated) == (30 * CENT, 0)
+
+
+def test_what_an_agent_has_spent_is_known_before_its_slot_is_free() -> None:
+    here = Scene()
+    begun = attempt(task="a", reservation_usd="0.10", pod_uid="p", start_time=at(1))
+    here.put("a", status=status(begun, phase="Running"))
+    here.world.seen(pod(task="a", uid="p", phase="Running", agent=running()))
+    assert (here.run.live, here.run.spend.spent, here.run.spend.reserved) == (1, 0, 10 * CENT)
+    word = said(begun.pod_name, usage=Usage(cost_micros=50 * CENT))
+    over = pod(task="a", uid="p", version=2, phase="Succeeded", agent=terminated(0, message=word))
+    here.world.seen(over)
+    spend = here.run.spend
+    assert (here.run.live, spend.spent, spend.reserved, spend.live) == (0, 50 * CENT, 0, 1)
+    here.drop("a")
+    assert (here.run.spend.spent, here.run.spend.estimated) == (50 * CENT, 0), (
+        "and a task that is deleted then"
+    )
 
 
 @pytest.mark.parametrize(
