@@ -126,13 +126,16 @@ def ceiling_conditions(state: ConcurrencyStatus) -> list[Wanted]:
 
 
 def ceiling_of(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, closing: bool, now: datetime) -> Ceiling:
-    """Say how many agents of a run may be live; of one that is ``closing`` failures move that no more."""
+    """Say how many agents of a run may be live; of one that is ``closing`` failures move that no more.
+
+    Nor while it isn't known at which rate they would.
+    """
     stored = snapshot.ceiling or snapshot.run.status.concurrency
     kept = (stored or ConcurrencyStatus()).model_copy(update={"live": snapshot.live})
-    # While the run's ConfigMap can't be read, what it last came to stands.
+    # While the run's ConfigMap isn't read yet, what it last came to stands.
     config = snapshot.config or RunConfig(max_agents=kept.configured if stored else None)
     configured = _configured(spec, config, snapshot.operator_limit)
-    if closing:
+    if closing or snapshot.config is None:
         effective = effective_ceiling(configured=configured, stored=kept)
         return Ceiling(kept.model_copy(update={"configured": configured, "effective": effective}))
     return judge_ceiling(

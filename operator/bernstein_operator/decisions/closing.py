@@ -36,14 +36,13 @@ from bernstein_operator.decisions.retry import (
     alike_in_a_row,
     next_step,
 )
-from bernstein_operator.decisions.task_budget import with_suggestion
+from bernstein_operator.decisions.task_budget import used_up, with_suggestion
 
 _NOT_THE_TASKS_END: Final = (AttemptReason.RUN_GONE, AttemptReason.QUARANTINED)
 """Stopped attempts after which the task goes on: its run is back, or a person let it out of quarantine."""
 _GIVEN_UP_FOR: Final = {
     ResultClass.DEADLINE: AbandonReason.TIME_BUDGET_EXHAUSTED,
     ResultClass.BUDGET: AbandonReason.BUDGET_EXCEEDED,
-    ResultClass.TASK_BUDGET: AbandonReason.BUDGET_EXCEEDED,
 }
 """Why a task without further attempts is given up, by its last one's class; for any other, ENV_BROKEN."""
 _EXHAUSTED: Final = {
@@ -125,6 +124,9 @@ def _failed(status: AgentTaskStatus, outcome: Outcome, question: Question) -> Co
         asked_to_wait=outcome.result.retry_after_seconds if outcome.result else None,
     )
     counted = status.model_copy(update=asdict(step.counters))
+    if isinstance(step, Retry) and used_up(question.effective.budget, status.usage):
+        # Whatever the attempt failed of: the next one would wait for ever to begin.
+        step = GiveUp(TaskReason.TASK_BUDGET_EXHAUSTED, step.counters)
     if isinstance(step, GiveUp):
         return _exhausted(counted, step, outcome, question)
     if outcome.limit in (LimitKind.DEADLINE, LimitKind.RUN_DEADLINE):
@@ -154,7 +156,7 @@ def _again(status: AgentTaskStatus, step: Retry, outcome: Outcome, question: Que
 
 def _exhausted(status: AgentTaskStatus, step: GiveUp, outcome: Outcome, question: Question) -> Course:
     text, now = _told(outcome), question.now
-    match _on_exhausted(outcome, question):
+    match _on_exhausted(step, question):
         case OnExhausted.FAIL:
             return settled(status, TaskPhase.FAILED, step.reason, text, now)
         case OnExhausted.AWAIT_INPUT:
@@ -163,15 +165,17 @@ def _exhausted(status: AgentTaskStatus, step: GiveUp, outcome: Outcome, question
             return _given_up(status, step, outcome, question)
 
 
-def _on_exhausted(outcome: Outcome, question: Question) -> OnExhausted:
+def _on_exhausted(step: GiveUp, question: Question) -> OnExhausted:
     task = question.effective
-    spent = outcome.result_class is ResultClass.TASK_BUDGET
+    spent = step.reason is TaskReason.TASK_BUDGET_EXHAUSTED
     return task.budget.on_exhausted if spent else task.retry.on_exhausted
 
 
 def _given_up(status: AgentTaskStatus, step: GiveUp, outcome: Outcome, question: Question) -> Course:
     text, now = _told(outcome), question.now
     reason = _GIVEN_UP_FOR.get(outcome.result_class, AbandonReason.ENV_BROKEN)
+    if step.reason is TaskReason.TASK_BUDGET_EXHAUSTED:
+        reason = AbandonReason.BUDGET_EXCEEDED
     detail = ": ".join(part for part in (outcome.result_class, outcome.reason, outcome.message) if part)
     given_up = abandonment(reason, detail, actor=_BY_OPERATOR, now=now)
     known = status.model_copy(update={"abandonment": given_up})

@@ -22,10 +22,10 @@ _UNTOLD: Final = ConcurrencyStatus()
 def verdict_of(snapshot: RunSnapshot, *, now: datetime) -> Verdict | None:
     """Return what the load of its nodes means for a run, None where nothing can be said of it."""
     spec = snapshot.run.spec
-    if not snapshot.load or not spec:
+    # Before its ConfigMap is read its thresholds aren't known.
+    if not (snapshot.load and spec and snapshot.config):
         return None
-    told = snapshot.config.cpu_pause_threshold if snapshot.config else None
-    rules = rules_of(spec.concurrency.pause, load_default=told)
+    rules = rules_of(spec.concurrency.pause, load_default=snapshot.config.cpu_pause_threshold)
     return judge(snapshot.load, rules, paused=_kept(snapshot).paused_since, now=now)
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from bernstein_agent.contract import Usage as Reported
+from bernstein_operator.api.money import Money
 from bernstein_operator.api.objects import RunObject
-from bernstein_operator.api.task_status import AgentTaskStatus
+from bernstein_operator.api.task_status import AgentTaskStatus, Usage
 from bernstein_operator.decisions.budget_stop import stopped_at
 from bernstein_operator.decisions.plan import StopPod
 from bernstein_operator.decisions.task import decide
@@ -145,6 +146,39 @@ def test_whether_its_tasks_own_budget_is_used_up_is_found_here(
     assert after.phase == phase
     assert (after.attempts[0].result_class == "task_budget") is (phase == "Failed")
     assert (after.attempts[0].reason == "TaskBudgetExhausted") is (phase == "Failed")
+
+
+@pytest.mark.parametrize(
+    ("usage", "budget", "phase", "reason"),
+    [
+        pytest.param("0.39", {}, "Pending", None, id="something is left"),
+        pytest.param("0.40", {}, "Failed", "TaskBudgetExhausted", id="nothing is left"),
+        pytest.param(
+            "0.40",
+            {"onExhausted": "AwaitInput"},
+            "AwaitingInput",
+            "TaskBudgetExhausted",
+            id="a person is asked",
+        ),
+        pytest.param(
+            "0.40", {"onExhausted": "Abandon"}, "Abandoned", "TaskBudgetExhausted", id="it is given up"
+        ),
+    ],
+)
+def test_a_task_with_nothing_left_is_not_tried_again_whatever_it_failed_of(
+    usage: str, budget: dict[str, Any], phase: str, reason: str | None
+) -> None:
+    spent = {"cost_usd": usage}
+    begun = at_work(cap_usd="0.40", usage=spent).model_copy(
+        update={"usage": Usage(cost_usd=Money.parse(usage))}
+    )
+    killed = pod(phase="Failed", agent=terminated(137, end=40))
+    after = decide(snapshot(task(status=begun, budget={"usd": "0.40", **budget}), killed), now=at(45)).status
+    assert (after.phase, after.attempts[0].result_class) == (phase, "transient")
+    said_of = {one.type: one.reason for one in after.conditions}
+    assert said_of.get("Failed", said_of.get("InputRequired")) == reason
+    if after.abandonment:
+        assert after.abandonment.reason == "budget_exceeded"
 
 
 def judged(

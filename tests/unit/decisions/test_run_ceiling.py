@@ -157,3 +157,20 @@ def test_while_its_config_map_cannot_be_read_the_ceiling_stays(
     assert decision.status.concurrency
     assert decision.status.concurrency.configured == configured
     assert decision.free == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "effective"),
+    [
+        pytest.param(LOWERS, 6, id="failures don't lower it"),
+        pytest.param({"load": BUSY}, 6, id="busy nodes don't pause it"),
+    ],
+)
+def test_nothing_moves_the_ceiling_before_the_thresholds_are_read(
+    facts: dict[str, Any], effective: int
+) -> None:
+    kept = {"concurrency": {"configured": 6, "effective": 6}}
+    for config, expected in ((None, effective), (RunConfig(), 5 if facts is LOWERS else 0)):
+        concurrency = decide(kept, **facts, config=config).status.concurrency
+        assert concurrency
+        assert concurrency.effective == expected
