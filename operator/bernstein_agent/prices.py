@@ -5,11 +5,8 @@ along in the envelope, and makes an amount of the tokens; without it the cost is
 """
 
 from dataclasses import replace
-from typing import Final
 
 from bernstein_agent.contract import Prices, Usage
-
-_MILLION: Final = 1_000_000
 
 
 def priced(usage: Usage, prices: Prices | None) -> Usage:
@@ -17,14 +14,9 @@ def priced(usage: Usage, prices: Prices | None) -> Usage:
     tokens = usage.tokens + usage.cached_tokens
     if not usage.cost_unknown or prices is None or not tokens:
         return usage
-    return replace(usage, cost_micros=cost_of(usage, prices), cost_unknown=False)
-
-
-def cost_of(usage: Usage, prices: Prices) -> int:
-    """Return what the tokens cost in micro-dollars; one that is begun counts whole."""
-    millionths = (
-        usage.input_tokens * prices.input_micros
-        + usage.output_tokens * prices.output_micros
-        + usage.cached_tokens * prices.cached_micros
+    cost = prices.cost(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
     )
-    return -(-millionths // _MILLION)
+    return replace(usage, cost_micros=cost, cost_unknown=False)

@@ -146,7 +146,7 @@ class Attempt:
 
     def _is_to_continue(self, turn: Turn, turns: Turns) -> bool:
         """Return whether an agent that left no commit is to be told so, once that is on record."""
-        if self._progress.start is None or self._payload.commit_optional:
+        if self._progress.start is None or self._payload.commit_optional or turns.over:
             return False
         found = completion(
             exited_well=turn.verdict.succeeded,

@@ -79,10 +79,14 @@ class Turns:
 
     @property
     def can_go_on(self) -> bool:
-        """Whether the program can be told something more after the turns that it had, and may go on."""
+        """Whether the program can be told something more after the turns that it had."""
+        return self._resume is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether the program may have no further turn: it had its final one, or is to be stopped."""
         order = self._watch.order(can_go_on=True)
-        stopped = self._watch.final is not None or (order is not None and order.cause is None)
-        return self._resume is not None and not stopped
+        return self._watch.final is not None or (order is not None and order.cause is None)
 
     @property
     def session(self) -> str:
@@ -100,7 +104,8 @@ class Turns:
         if self._resume is None:
             raise ValueError("the agent's program can't go on")
         self._console.note("going on with the agent's session")
-        if order := self._watch.order(can_go_on=True):
+        order = self._watch.order(can_go_on=True)
+        if order and order.cause:
             self._watch.begin_final_turn(order)
             prompt = f"{prompt}\n\n{order.prompt}"
         return self._followed(self._run(self._resume, prompt))

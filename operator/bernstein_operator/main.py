@@ -47,7 +47,7 @@ from bernstein_operator.kube.lease import (
     Unopposed,
 )
 from bernstein_operator.kube.load_source import LoadQuery
-from bernstein_operator.kube.recorder import Recorder
+from bernstein_operator.kube.recorder import Recorder, sent_events
 from bernstein_operator.kube.tokens import Tokens
 from bernstein_operator.settings import Settings, from_environment, switch
 from bernstein_operator.telemetry import logs, metrics
@@ -102,6 +102,7 @@ class Operator:
             interval=settings.load_interval,
         )
         self._office = _election(settings, self._lease_api, tenure) if settings.leader_elect else Unopposed()
+        self._namespaces = settings.namespaces
         self._recorder = Recorder(self._api)
         self._herald = Herald(self._recorder, instance=settings.identity)
         self._ledger = Ledger(self._api, namespaces=settings.namespaces)
@@ -210,7 +211,8 @@ class Operator:
         self._background.append(self._spawn(self._signals.run()))
         await self._ledger.ready()
         profiles = self.world.profiles.objects.values()
-        await self._herald.tell_owed(self.world.tasks, self.world.runs, profiles, now=clock.now())
+        sent = await sent_events(self._api, self._namespaces)
+        await self._herald.tell_owed(self.world.tasks, self.world.runs, profiles, sent=sent, now=clock.now())
         self._marks.wake(runs=self.world.runs, tasks=self.world.tasks, profiles=profiles)
         self._deciding = True
         if self._badge:

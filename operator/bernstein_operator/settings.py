@@ -175,7 +175,9 @@ class _Reader:
         try:
             return parse(text)
         except ValueError as error:
-            log.warning("setting ignored", extra={"setting": name, "value": text, "error": str(error)})
+            # A URL may hold a password.
+            shown = {} if parse is _url else {"value": text}
+            log.warning("setting ignored", extra={"setting": name, **shown, "error": str(error)})
             return default
 
 

@@ -49,7 +49,8 @@ def cli() -> None:
 def status(*, everywhere: bool) -> None:
     """Show the runs at a glance.
 
-    LIVE is how many agents are at work of how many may be, DONE how many tasks have succeeded of all.
+    LIVE is how many agents are at work of how many may be, DONE how many tasks have succeeded of all. SPENT
+    is what they have cost in US dollars, BUDGET what they may; empty where nothing limits that.
     """
     session = Session.current()
     found = session.cluster().runs(everywhere=everywhere)

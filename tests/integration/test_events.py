@@ -78,6 +78,7 @@ def test_every_transition_is_told_once_also_across_a_restart(kube: Kube, operato
     operator.restart(kill=True)
     holds_for(2, lambda: told(kube) == WANTED, what="each event exactly once")
     assert {one["metadata"]["name"]: one["metadata"]["uid"] for one in ours(kube)} == before
+    assert not [one for one in operator.log_entries() if one.get("message") == "events not listed"]
 
 
 def test_events_that_a_killed_operator_owed_are_told_by_the_next(

@@ -44,7 +44,7 @@ def test_it_shows_a_run_that_goes_on(kube: Kube, plugin: Plugin, operator: Opera
     )
 
     head, row = plugin("status").splitlines()
-    assert head.split() == ["RUN", "PHASE", "LIVE", "DONE", "OTHERS", "REASON", "AGE"]
+    assert head.split() == ["RUN", "PHASE", "LIVE", "DONE", "SPENT", "BUDGET", "OTHERS", "REASON", "AGE"]
     assert row.split()[:4] == ["r", "Running", "1/2", "0/3"]
     assert "1 running, 2 pending" in row
     [run] = plugin.json("status")
@@ -63,6 +63,8 @@ def test_it_shows_a_run_that_goes_on(kube: Kube, plugin: Plugin, operator: Opera
         "        └── c  Pending  DependencyPending  (after a, too)",
     ]
     assert [one["dependsOn"] for one in plugin.json("tree", "r")["tasks"]] == [[], ["a"], ["b", "a"]]
+    assert plugin("budget", "r").startswith("r  Running: $0.00 spent, and no limit.")
+    assert plugin.json("budget", "r")["budget"]["source"] == "unlimited"
 
 
 def test_it_says_why_a_task_waits_through_others(

@@ -157,7 +157,7 @@ def test_every_retry_is_a_new_one(kube: Kube, plugin: Plugin) -> None:
     assert plugin.json("retry", "task/t")["changed"] is True
     second = commands(kube, "agenttasks", "t")["retry"]
     assert first < second, "moments with their fractions sort as they came"
-    assert "what failed or is in quarantine" in plugin("retry", "run/r")
+    assert "what failed, asks or is in quarantine" in plugin("retry", "run/r")
     assert commands(kube, "bernsteinruns", "r")["retry"] > second
     ended(kube, "gone", "Abandoned")
     assert plugin.refusal("retry", "gone").endswith("ended as Abandoned, for good: it can't be retried")

@@ -48,6 +48,8 @@ _ENDLESS = 2**20
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 _AT_THAT_MOMENT = re.compile(r"(?<=agents that go on: )\d+")
 """Told once, of one moment: how many agents are live in it is no matter of being killed."""
+_BY_THEN = re.compile(r"(?<=reservationUsd: )'[\d.]+'")
+"""What attempts that had ended by then cost on average; which ones had is no matter of that either."""
 _UNSEEN = ("Its Pod vanished before its end was seen.", "Its Pod was deleted while it ran.")
 """Both are PodDeleted; who wasn't there can't say more."""
 _KINDS = ("bernsteinruns", "agenttasks", "agentprofiles", "configmaps")
@@ -361,7 +363,7 @@ class _Words:
 
     def plain(self, text: str) -> str:
         """Return ``text`` without anything that differs from pass to pass."""
-        text = _AT_THAT_MOMENT.sub("<some>", _TIME.sub("<time>", text))
+        text = _BY_THEN.sub("<some>", _AT_THAT_MOMENT.sub("<some>", _TIME.sub("<time>", text)))
         text = text.replace(*_UNSEEN)
         longest_first = sorted(self._names, key=len, reverse=True)
         for drawn in longest_first:

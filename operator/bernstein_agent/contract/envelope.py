@@ -20,6 +20,7 @@ from bernstein_agent.contract.vocabulary import (
 )
 
 SUBJECT_TYPE: Final = "attempt"
+_MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +131,15 @@ class Prices:
     input_micros: int = field(metadata=spelled("inputUsd", dollars_text))
     output_micros: int = field(metadata=spelled("outputUsd", dollars_text))
     cached_micros: int = field(metadata=spelled("cachedUsd", dollars_text))
+
+    def cost(self, *, input_tokens: int, output_tokens: int, cached_tokens: int) -> int:
+        """Return what so many tokens cost in micro-dollars; one that is begun counts whole."""
+        millionths = (
+            input_tokens * self.input_micros
+            + output_tokens * self.output_micros
+            + cached_tokens * self.cached_micros
+        )
+        return -(-millionths // _MILLION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,6 @@ from bernstein_agent.contract.vocabulary import CONTRACT_VERSION
 REPORT_PATH: Final = "/v1/attempts/{pod}/report"
 """Where a report is posted to, below the endpoint's URL."""
 MAX_REPORT_BYTES: Final = 1024 * 1024
-MAX_WARNINGS: Final = 16
 
 
 class Continuation(StrEnum):

@@ -72,10 +72,13 @@ RUN: Final = Kind(
         Column("Ceiling", ".status.concurrency.effective", "integer"),
         Column("Done", ".status.tasks.succeeded", "integer"),
         Column("Total", ".status.tasks.total", "integer"),
+        Column("Spent", ".status.budget.spentUsd"),
+        Column("Budget", ".status.budget.capUsd"),
         _AGE,
         Column("Reason", '.status.conditions[?(@.status=="True")].reason', priority=WIDE),
         Column("Failed", ".status.tasks.failed", "integer", priority=WIDE),
         Column("Abandoned", ".status.tasks.abandoned", "integer", priority=WIDE),
+        Column("Source", ".status.budget.source", priority=WIDE),
     ),
 )
 

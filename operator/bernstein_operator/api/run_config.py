@@ -7,6 +7,7 @@ puts them into a ConfigMap and need not say the same again in another form.
 from dataclasses import dataclass
 from decimal import Decimal
 
+from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.money import Money
 
 
@@ -21,6 +22,7 @@ class RunConfig:
         error_rate_high_percent: defaults.PARALLELISM.error_rate_high of bernstein.yaml, times 100.
         cpu_pause_threshold: defaults.PARALLELISM.cpu_pause_threshold: load average for each CPU, in percent.
         warnings: what can't be used, each with its source and key.
+        unreadable: sources that can't be read at all: nobody knows whether they still say what they said.
     """
 
     run_config_usd: Money | None = None
@@ -29,3 +31,4 @@ class RunConfig:
     error_rate_high_percent: Decimal | None = None
     cpu_pause_threshold: Decimal | None = None
     warnings: tuple[str, ...] = ()
+    unreadable: frozenset[CapSource] = frozenset()

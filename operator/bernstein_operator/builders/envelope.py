@@ -66,25 +66,12 @@ def _budget(task: TaskObject, effective: EffectiveTask) -> contract.Budget:
 
 
 def _is_own(task: TaskObject, effective: EffectiveTask) -> bool:
-    """Whether the attempt may have all that is left of its task's budget; else its run has less left."""
+    """Whether all of the attempt's limits are what its task has left of its own, and none is its run's."""
     attempt = task.status.attempts[-1]
     spent = rise(attempt.usage, task.status.usage)
     rest = left(effective.budget, spent)
-    if rest.usd is not None:
-        return attempt.cap_usd == rest.usd
-    return rest.tokens is not None and attempt.cap_tokens == rest.tokens
-
-
-def _prices(attempt: Attempt, profile: AgentProfileSpec) -> contract.Prices | None:
-    known = prices_of(attempt.model, profile)
-    if not known:
-        return None
-    cached = known.input_usd if known.cached_usd is None else known.cached_usd
-    return contract.Prices(
-        input_micros=known.input_usd.micros,
-        output_micros=known.output_usd.micros,
-        cached_micros=cached.micros,
-    )
+    limited = rest.usd is not None or rest.tokens is not None
+    return limited and (attempt.cap_usd, attempt.cap_tokens) == (rest.usd, rest.tokens)
 
 
 def _reporting(url: str) -> contract.Reporting | None:
@@ -131,7 +118,7 @@ def _payload(
         effort=contract.Effort(attempt.effort) if attempt.effort else None,
         git=contract.GitIdentity(author_name=profile.git.author_name, author_email=profile.git.author_email),
         previous_attempt=_previous(task),
-        prices=_prices(attempt, profile),
+        prices=prices_of(attempt.model, profile),
         reporting=_reporting(report_url),
         allow_no_change=effective.allow_no_change,
         commit_optional=effective.effects is Effects.NONE,

@@ -17,6 +17,8 @@ from bernstein_operator.decisions.escalation import in_words
 WARNED: Final = "task.deadline_warning"
 EXCEEDED: Final = "task.deadline_exceeded"
 CONTINUED: Final = "agent.retry_continuation"
+_NO_FAILURES: Final = (ResultClass.CANCELLED, ResultClass.ASKED)
+"""Ends of attempts that other events tell of: a person's cancel, and a question to one."""
 
 
 def task_notices(task: TaskObject) -> Iterator[Notice]:
@@ -38,7 +40,7 @@ def _attempt_notices(attempt: Attempt) -> Iterator[Notice]:
     if attempt.start_time:
         note = f"Attempt {number} started in Pod {pod}."
         yield Notice(EventReason.ATTEMPT_STARTED, attempt.start_time, note, action="Start", pod=pod)
-    if not attempt.end_time or attempt.result_class == ResultClass.CANCELLED:
+    if not attempt.end_time or attempt.result_class in _NO_FAILURES:
         return
     if attempt.result_class == ResultClass.SUCCESS:
         note = f"Attempt {number} succeeded."

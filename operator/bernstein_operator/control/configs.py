@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.objects import Key
 from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.decisions.run_config import read_config
@@ -82,4 +83,5 @@ class ConfigReader:
 
 
 def _unreadable(why: str) -> RunConfig:
-    return RunConfig(warnings=(f"spec.configFrom: {why[:400]}; the next source is tried.",))
+    text = f"spec.configFrom: {why[:400]}; a cap that it has set stands, else the next source is tried."
+    return RunConfig(warnings=(text,), unreadable=frozenset({CapSource.RUN_CONFIG, CapSource.SEED}))

@@ -21,6 +21,7 @@ from bernstein_operator.control.handing import hand_out
 from bernstein_operator.control.heritage import Heritage
 from bernstein_operator.control.holds import Holds
 from bernstein_operator.control.lanes import Lane, Lanes, lane_of
+from bernstein_operator.control.pacing import least_gap
 from bernstein_operator.control.queue import Kind, WorkKey, WorkQueue
 from bernstein_operator.control.writer import Writer
 from bernstein_operator.decisions.attempt import open_attempt
@@ -40,8 +41,6 @@ from bernstein_operator.world.world import World
 log = logging.getLogger(__name__)
 
 LANE_WIDTH: Final = 32
-RUN_STATUS_SECONDS: Final = 5.0
-"""Counts in a run's status are written at most so often; a change of phase or reason at once."""
 CREATE_PAUSE_SECONDS: Final = (1.0, 15.0)
 """So long refused inline tasks aren't asked for again, however often their run is looked at meanwhile."""
 _YIELD_EVERY: Final = 50
@@ -320,8 +319,9 @@ class Controller:
         if not decision.create and not status_patch(run.meta, stored=run.status, wanted=decision.status):
             return None, None
         since = clock.monotonic() - self._run_written.get(run.meta.key, float("-inf"))
-        if not decision.create and not decision.urgent and since < RUN_STATUS_SECONDS:
-            return None, RUN_STATUS_SECONDS - since
+        left = least_gap(run.status, decision.status) - since
+        if left > 0 and not (decision.create or decision.urgent):
+            return None, left
         lane = Lane.START if decision.create else Lane.STATUS
         return _Work(lane, self._write_run(run, decision)), None
 

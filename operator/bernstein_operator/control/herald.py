@@ -7,10 +7,11 @@ is lost whose answer was, or that a killed process wrote at the last moment.
 
 import asyncio
 import logging
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskObject
 from bernstein_operator.api.pod import Metadata
@@ -25,9 +26,23 @@ log = logging.getLogger(__name__)
 
 _Object = TypeVar("_Object", TaskObject, RunObject, ProfileObject)
 
-OWED_FOR: Final = timedelta(minutes=10)
-"""How far back a start looks for events that the process before it may not have sent."""
+OWED_FOR: Final = timedelta(hours=1)
+"""How far back a start looks for events that the processes before it may not have sent; API servers keep
+events for no longer."""
 WAIT_FOR_OWED_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Owed:
+    """What of the past is told at a start: what happened from ``since`` on and isn't among ``sent``."""
+
+    since: datetime
+    sent: Collection[Key]
+
+    def includes(self, notice: Notice, body: Mapping[str, Any]) -> bool:
+        """Whether an event is to be sent."""
+        meta = body["metadata"]
+        return notice.at >= self.since and (meta["namespace"], meta["name"]) not in self.sent
 
 
 class _Told(Generic[_Object]):
@@ -108,22 +123,24 @@ class Herald:
         runs: Iterable[RunObject],
         profiles: Iterable[ProfileObject],
         *,
+        sent: Collection[Key] = (),
         now: datetime,
     ) -> None:
-        """Send again what a process that was killed between a write and its event may owe.
+        """Send what processes that were killed between a write and its event owe: all but what is ``sent``.
 
         Some of it is forgotten with the next write of its object (a pause, a hold, a quarantine), so it is
         sent before anything is decided; events that can't be sent hold that up for a moment only.
         """
+        owed = _Owed(now - OWED_FOR, sent)
         for profile in profiles:
             self._profiles.update(profile)
-            self._tell(profile, kind="AgentProfile", notices=profile_notices, since=now - OWED_FOR)
+            self._tell(profile, kind="AgentProfile", notices=profile_notices, owed=owed)
         for run in runs:
             self._runs.update(run)
-            self._tell(run, kind="BernsteinRun", notices=run_notices, since=now - OWED_FOR)
+            self._tell(run, kind="BernsteinRun", notices=run_notices, owed=owed)
         for task in tasks:
             self._tasks.update(task)
-            self._tell(task, kind="AgentTask", notices=task_notices, since=now - OWED_FOR)
+            self._tell(task, kind="AgentTask", notices=task_notices, owed=owed)
         with suppress(TimeoutError):
             async with asyncio.timeout(WAIT_FOR_OWED_SECONDS):
                 await self._recorder.flush()
@@ -135,9 +152,9 @@ class Herald:
         kind: str,
         notices: Callable[[_Object], Iterable[Notice]],
         told: _Object | None = None,
-        since: datetime | None = None,
+        owed: _Owed | None = None,
     ) -> None:
-        """Hand over what ``one`` owes beyond what ``told`` owed, from ``since`` on.
+        """Hand over what ``one`` owes beyond what ``told`` owed; where ``owed`` is given, the part it names.
 
         A fault in here is logged and goes no further: what is told of was stored, and that is what counts.
         """
@@ -145,8 +162,8 @@ class Herald:
             known = {notice.identity for notice in (notices(told) if told else ())}
             fresh = [notice for notice in notices(one) if notice.identity not in known]
             for notice in sorted(fresh, key=lambda notice: notice.at):
-                if since is None or notice.at >= since:
-                    body = event(notice, kind=kind, meta=one.meta, instance=self._instance)
+                body = event(notice, kind=kind, meta=one.meta, instance=self._instance)
+                if owed is None or owed.includes(notice, body):
                     self._recorder.post(one.meta.namespace, body)
                     _log(notice, kind=kind, meta=one.meta)
         except Exception:

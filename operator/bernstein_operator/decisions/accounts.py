@@ -22,7 +22,11 @@ _NOTHING = Money()
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One task's part of its run's ``Spend``, by the same names; its sample is of one scope."""
+    """One task's part of its run's ``Spend``, by the same names; its sample is of one scope.
+
+    Attributes:
+        untold: what its open attempt is taken to have cost should nobody ever tell.
+    """
 
     spent: int = 0
     estimated: int = 0
@@ -32,6 +36,7 @@ class Account:
     in_flight_tokens: int = 0
     reserved_tokens: int = 0
     live: int = 0
+    untold: int = 0
     scope: ScopeSize = ScopeSize.MEDIUM
     sample: Sample = NO_SAMPLE
 
@@ -50,6 +55,7 @@ def account_of(status: AgentTaskStatus, scope: ScopeSize, reported: Usage | None
         in_flight_tokens=tokens_of(flying),
         reserved_tokens=_beyond(attempt.reservation_tokens or 0, tokens_of(own)) if attempt else 0,
         live=int(attempt is not None),
+        untold=_untold(attempt, own),
         scope=scope,
         sample=_sample(status),
     )
@@ -83,6 +89,13 @@ def is_metered(profile: AgentProfileSpec | None) -> bool:
 def tokens_of(usage: Usage) -> int:
     """Return what counts against a limit of tokens: cached ones are left out."""
     return usage.input_tokens + usage.output_tokens
+
+
+def _untold(attempt: Attempt | None, reported: Usage) -> int:
+    """Return what an attempt has reserved whose agent works and has told of no cost."""
+    if not (attempt and attempt.start_time) or reported.cost_usd.micros:
+        return 0
+    return (attempt.reservation_usd or _NOTHING).micros
 
 
 def _beyond(reserved: int, reported: int) -> int:

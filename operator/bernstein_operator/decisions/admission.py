@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict, SortedKeyList
 
+from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.spending import NO_NEED, Need
 from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Till
 
@@ -62,6 +63,12 @@ def configured_ceiling(*, spec: int | None, operator: int | None, config: int | 
     return wanted if operator is None else min(wanted, operator)
 
 
+def role_limits(run: RunObject | None) -> dict[str, int]:
+    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
+    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
+    return {limit.role: limit.max for limit in limits}
+
+
 class Waiting:
     """The tasks of one run that wait for nothing but a slot."""
 
@@ -75,14 +82,15 @@ class Waiting:
     def __contains__(self, uid: str) -> bool:
         return uid in self._by_uid
 
-    def put(self, candidate: Candidate) -> None:
-        """Add a task, or move it to where its priority, role and need put it now."""
+    def put(self, candidate: Candidate) -> bool:
+        """Add a task, or move it to where its priority, role and need put it now; returns if that is news."""
         if self._by_uid.get(candidate.uid) == candidate:
-            return
+            return False
         self.remove(candidate.uid)
         self._by_uid[candidate.uid] = candidate
         kinds = self._sorted.setdefault(candidate.priority, {})
         kinds.setdefault(_kind(candidate), SortedKeyList(key=_by_order)).add(candidate)
+        return True
 
     def remove(self, uid: str) -> None:
         """Take a task out, if it is in."""

@@ -106,6 +106,9 @@ def judge_ceiling(
     if frozen or not (outcomes.errors or state.reduction):
         quiet = state.model_copy(update={"low_error_since": None})
         return Ceiling(_shown(quiet, configured=configured, paused=paused))
+    if evaluated:
+        # A clock that was set back must not put the next look off by as much.
+        evaluated = min(evaluated, now)
     due = evaluated + EVALUATE_EVERY if evaluated else None
     if due and now >= due:
         state = _evaluated(state, thresholds, outcomes, configured=configured, now=now)
@@ -124,9 +127,11 @@ def ceiling_conditions(state: ConcurrencyStatus) -> list[Wanted]:
 
 def ceiling_of(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, closing: bool, now: datetime) -> Ceiling:
     """Say how many agents of a run may be live; of one that is ``closing`` failures move that no more."""
-    kept = snapshot.ceiling or snapshot.run.status.concurrency or ConcurrencyStatus()
-    kept = kept.model_copy(update={"live": snapshot.live})
-    configured = _configured(spec, snapshot.config, snapshot.operator_limit)
+    stored = snapshot.ceiling or snapshot.run.status.concurrency
+    kept = (stored or ConcurrencyStatus()).model_copy(update={"live": snapshot.live})
+    # While the run's ConfigMap can't be read, what it last came to stands.
+    config = snapshot.config or RunConfig(max_agents=kept.configured if stored else None)
+    configured = _configured(spec, config, snapshot.operator_limit)
     if closing:
         effective = effective_ceiling(configured=configured, stored=kept)
         return Ceiling(kept.model_copy(update={"configured": configured, "effective": effective}))
@@ -206,7 +211,7 @@ def _with_low_errors(
 ) -> ConcurrencyStatus:
     if not state.reduction:
         return state.model_copy(update={"low_error_since": None})
-    since = state.low_error_since or now
+    since = min(state.low_error_since or now, now)
     if now - since < thresholds.raise_after:
         return state.model_copy(update={"low_error_since": since})
     # What is configured may have become less than what was once taken off.

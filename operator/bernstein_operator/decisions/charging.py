@@ -7,8 +7,9 @@ agents crash spend without limit.
 
 from typing import Final
 
+from bernstein_agent.contract import Prices
 from bernstein_operator.api.money import Money
-from bernstein_operator.api.profile import AgentProfileSpec, Prices
+from bernstein_operator.api.profile import AgentProfileSpec
 from bernstein_operator.api.task_status import AgentTaskStatus, Attempt, Usage
 from bernstein_operator.decisions.accounts import is_metered
 from bernstein_operator.decisions.budget import estimate_of
@@ -16,8 +17,6 @@ from bernstein_operator.decisions.course import Question
 from bernstein_operator.decisions.outcome import Outcome
 from bernstein_operator.decisions.usage import with_spend
 
-_PER: Final = 1_000_000
-"""Prices are those of a million tokens."""
 _NOTHING_SPENT: Final = Usage()
 _NOTHING: Final = Money()
 
@@ -25,7 +24,8 @@ _NOTHING: Final = Money()
 def charged(status: AgentTaskStatus, outcome: Outcome, question: Question) -> AgentTaskStatus:
     """Return the status with an estimate for the attempt that has just ended, where its cost is unknown."""
     attempt, profile = status.attempts[-1], question.profile
-    if not attempt.start_time or not is_metered(profile) or not _is_unknown(attempt, outcome, question):
+    costs = _costs(attempt, profile)
+    if not (attempt.start_time and costs and _is_unknown(attempt, outcome, question)):
         return status
     usage = attempt.usage or _NOTHING_SPENT
     prices = prices_of(attempt.model, profile)
@@ -37,9 +37,25 @@ def charged(status: AgentTaskStatus, outcome: Outcome, question: Question) -> Ag
 
 
 def prices_of(model: str | None, profile: AgentProfileSpec | None) -> Prices | None:
-    """Return what a model costs by its profile's ladder, None where that isn't said."""
+    """Return what a model costs by its profile's ladder, None where that isn't said.
+
+    Cached tokens for which it says nothing cost as much as sent ones.
+    """
     models = profile.models if profile else ()
-    return next((one.prices for one in models if one.name == model), None)
+    known = next((one.prices for one in models if one.name == model), None)
+    if not known:
+        return None
+    cached = known.input_usd if known.cached_usd is None else known.cached_usd
+    return Prices(
+        input_micros=known.input_usd.micros,
+        output_micros=known.output_usd.micros,
+        cached_micros=cached.micros,
+    )
+
+
+def _costs(attempt: Attempt, profile: AgentProfileSpec | None) -> bool:
+    """Whether an attempt costs anything; its profile may have become another meanwhile, or be gone."""
+    return bool(attempt.reservation_usd) or (profile is not None and is_metered(profile))
 
 
 def _is_unknown(attempt: Attempt, outcome: Outcome, question: Question) -> bool:
@@ -53,16 +69,9 @@ def _is_unknown(attempt: Attempt, outcome: Outcome, question: Question) -> bool:
 
 
 def _priced(usage: Usage, prices: Prices) -> Money | None:
-    """Return what the tokens cost, rounded up to a millionth; None where none were told."""
-    cached = prices.input_usd if prices.cached_usd is None else prices.cached_usd
-    parts = (
-        (usage.input_tokens, prices.input_usd),
-        (usage.output_tokens, prices.output_usd),
-        (usage.cached_tokens, cached),
-    )
-    tokens = sum(count for count, _ in parts)
-    whole = sum(count * price.micros for count, price in parts)
-    return Money(-(-whole // _PER)) if tokens else None
+    """Return what the tokens cost, None where none were told."""
+    told = {name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens")}
+    return Money(prices.cost(**told)) if any(told.values()) else None
 
 
 def _usual(attempt: Attempt, question: Question) -> Money:

@@ -77,8 +77,9 @@ def closed(course: Course, question: Question) -> Course:
     if not end:
         return course
     outcome = weighed(end, attempt, effects=question.effective.effects)
-    outcome = believed(outcome, attempt, question.snapshot.run, question.effective)
-    status = charged(close(heard(course.status, question), outcome, end.pod), outcome, question)
+    known = heard(course.status, question)
+    outcome = believed(outcome, known, run=question.snapshot.run, task=question.effective)
+    status = charged(close(known, outcome, end.pod), outcome, question)
     status = with_suggestion(status, question.effective, question.profile)
     beaten = question.cancelled and end.outcome.result_class is ResultClass.DEADLINE
     if beaten or status.phase in SETTLED_PHASES:

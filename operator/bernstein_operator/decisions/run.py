@@ -168,7 +168,12 @@ def _is_still(snapshot: RunSnapshot) -> bool:
     moving = (
         sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck + snapshot.retrying
     )
-    return moving == 0 and snapshot.live == 0
+    return moving == 0 and not _has_open_attempts(snapshot)
+
+
+def _has_open_attempts(snapshot: RunSnapshot) -> bool:
+    """Whether an agent is live, or what one that has ended has cost isn't on record yet."""
+    return snapshot.live > 0 or snapshot.spend.live > 0
 
 
 def _at_its_deadline(snapshot: RunSnapshot) -> _Verdict:
@@ -196,7 +201,7 @@ def _closed_by_a_person(snapshot: RunSnapshot) -> _Verdict:
     # What can't be read isn't settled by a cancel either, and must not keep its run from its end.
     unsettled = sum(snapshot.phases.get(phase, 0) for phase in MOVING_PHASES) - snapshot.stuck
     how, what = ("Cancelled", "are being stopped") if snapshot.run.cancelled else ("Drained", "finish")
-    if unsettled or snapshot.live:
+    if unsettled or _has_open_attempts(snapshot):
         text = f"{how} by annotation; agents that {what}: {snapshot.live}."
         return _Verdict(RunPhase.DRAINING, Standing(RunReason.DRAINING, text))
     return _Verdict(RunPhase.CANCELLED, Standing(RunReason.CANCELLED, f"{how} by annotation."))

@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from bernstein_operator.api.budget import BudgetStatus
-from bernstein_operator.api.choices import BudgetBand, BudgetUnit
+from bernstein_operator.api.choices import BudgetBand, BudgetUnit, CapSource
 from bernstein_operator.api.run import BernsteinRunSpec, BernsteinRunStatus
+from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.api.snapshot import RunSnapshot
 from bernstein_operator.api.vocabulary import (
     ENDED_RUN_PHASES,
@@ -26,6 +27,7 @@ from bernstein_operator.decisions.conditions import Standing, Wanted
 from bernstein_operator.decisions.reserving import UNLIMITED_FUNDS, Funds, allot
 
 _MOST_WARNINGS: Final = 10
+_SILENT: Final = RunConfig()
 _REASONS: Final = {
     BudgetBand.WARN: RunReason.WARN,
     BudgetBand.CRITICAL: RunReason.CRITICAL,
@@ -58,7 +60,9 @@ def finances(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, now: datetime) ->
     if config is None and stored.budget is None:
         return Finances(None, held=_unread())
     limits = (
-        _as_stored(stored) if config is None else limits_of(spec.budget, config, snapshot.operator_budget)
+        _as_stored(stored, limits_of(spec.budget, _SILENT, snapshot.operator_budget))
+        if config is None
+        else limits_of(spec.budget, _remembered(config, stored.budget), snapshot.operator_budget)
     )
     status = budget_of(stored.budget, limits, snapshot.spend, now=now)
     funds = _funds(snapshot, status, limits)
@@ -101,10 +105,23 @@ def in_words(budget: BudgetStatus) -> str:
     return f"{budget.percent} % of the budget is used up: ${spent} of ${cap}, cap from {budget.source}."
 
 
-def _as_stored(status: BernsteinRunStatus) -> Limits:
-    """Return the limits that held when they were last known: those of a ConfigMap that can't be read now."""
+def _as_stored(status: BernsteinRunStatus, known: Limits) -> Limits:
+    """Return the limits that are ``known``, with the cap that held when the ConfigMap was last read."""
     budget = status.budget or BudgetStatus()
-    return Limits(Cap(budget.cap_usd, budget.source, budget.overridden_time is not None), budget.cap_tokens)
+    cap = Cap(budget.cap_usd, budget.source, budget.overridden_time is not None)
+    return replace(known, cap=cap)
+
+
+def _remembered(config: RunConfig, stored: BudgetStatus | None) -> RunConfig:
+    """Return what a ConfigMap says, with the cap that it has set where its source can't be read any more.
+
+    A file that is lost, or that somebody breaks with a typo, must not lift the limit that holds.
+    """
+    if not stored or stored.source not in config.unreadable:
+        return config
+    if stored.source is CapSource.SEED:
+        return replace(config, seed_usd=stored.cap_usd)
+    return replace(config, run_config_usd=stored.cap_usd)
 
 
 def _funds(snapshot: RunSnapshot, status: BudgetStatus, limits: Limits) -> Funds:
@@ -124,7 +141,7 @@ def _stops(snapshot: RunSnapshot, funds: Funds) -> bool:
     A run that was stopped stays so while its caps are the same and nobody can start: after a restart its
     tasks come to wait one after the other.
     """
-    if snapshot.live or not snapshot.phases:
+    if snapshot.live or snapshot.spend.live or not snapshot.phases:
         return False
     if not all(isinstance(allot(need, funds), AdmittedReason) for need in snapshot.needs):
         return False

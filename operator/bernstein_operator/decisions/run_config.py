@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 import yaml
 
+from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.concurrency import MAX_AGENTS
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.run_config import RunConfig
@@ -23,6 +24,8 @@ RUN_CONFIG_FILE: Final = "run_config.json"
 _BUDGETS: Final = ("seed.budget_usd", "budget_usd", "budget")
 _UNSAID: Final = (None, "", "~", "null")
 _SHOWN: Final = 200
+MOST_BYTES: Final = 64 * 1024
+"""A larger file isn't read: parsing it again and again would take the time that other runs need."""
 
 _Value = TypeVar("_Value")
 
@@ -39,6 +42,7 @@ def read_config(data: Mapping[str, str]) -> RunConfig:
         error_rate_high_percent=seed.read("defaults.PARALLELISM.error_rate_high", _rate),
         cpu_pause_threshold=seed.read("defaults.PARALLELISM.cpu_pause_threshold", _load),
         warnings=(*other.warnings, *seed.warnings),
+        unreadable=frozenset(CapSource(one.name) for one in (other, seed) if one.unreadable),
     )
     if SEED_FILE in data or RUN_CONFIG_FILE in data:
         return config
@@ -47,19 +51,21 @@ def read_config(data: Mapping[str, str]) -> RunConfig:
 
 @dataclass(slots=True)
 class _File:
-    """One file: what is in it, and what of that can't be used."""
+    """One file: what is in it, what of that can't be used, and whether that is all of it."""
 
     name: str
     content: object = None
     warnings: list[str] = field(default_factory=list)
+    unreadable: bool = False
 
     def load(self, text: str | None, parse: Callable[[str], object]) -> None:
         if text is None:
             return
         try:
-            self.content = parse(text)
+            self.content = parse(_of_fair_size(text))
         # The parsers go down one level for each bracket.
         except (ValueError, yaml.YAMLError, RecursionError) as error:
+            self.unreadable = True
             self.warnings.append(f"{self.name}: it can't be read: {' '.join(str(error).split())[:_SHOWN]}")
 
     def read(self, key: str, parse: Callable[[object], _Value]) -> _Value | None:
@@ -79,6 +85,12 @@ def _down(content: object, key: str) -> Iterator[object]:
     for step in key.split("."):
         content = content.get(step) if isinstance(content, dict) else None
         yield content
+
+
+def _of_fair_size(text: str) -> str:
+    if len(text.encode()) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES} bytes")
+    return text
 
 
 def _yaml(text: str) -> object:

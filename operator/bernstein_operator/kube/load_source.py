@@ -83,11 +83,24 @@ class LoadQuery:
         form = {"query": self._query}
         try:
             async with self._session.post(self._url, data=form, timeout=self._timeout) as response:
-                body = await response.content.read(_LARGEST_ANSWER)
-                return _decoded(body, status=response.status)
+                return _decoded(await _whole(response.content), status=response.status)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             # Its text may hold the URL, and with it a password.
             raise LoadSourceError(f"no answer ({type(error).__name__})") from error
+
+
+async def _whole(content: aiohttp.StreamReader) -> bytes:
+    """Return a body of any number of chunks.
+
+    Raises:
+        LoadSourceError: it is longer than any answer should be.
+    """
+    body = bytearray()
+    async for chunk in content.iter_any():
+        body += chunk
+        if len(body) > _LARGEST_ANSWER:
+            raise LoadSourceError(f"its answer has more than {_LARGEST_ANSWER // 2**20} MiB")
+    return bytes(body)
 
 
 def _decoded(body: bytes, *, status: int) -> _Answer:

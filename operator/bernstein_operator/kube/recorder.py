@@ -6,11 +6,14 @@ post that fails is tried a few times and then dropped: events are for people, st
 
 import asyncio
 import logging
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bernstein_operator.api.names import CONTROLLER
 from bernstein_operator.kube.api import KubeApi
 from bernstein_operator.kube.errors import AlreadyExistsError, ApiError, NotFoundError, RefusedError
+from bernstein_operator.kube.lists import list_versions
 from bernstein_operator.kube.resources import EVENTS
 
 log = logging.getLogger(__name__)
@@ -26,6 +29,19 @@ class Parcel:
 
     namespace: str
     body: dict[str, Any]
+
+
+async def sent_events(api: KubeApi, namespaces: Iterable[str]) -> Collection[tuple[str, str]]:
+    """Return namespace and name of each event of ours that is there; none where that can't be known.
+
+    They would be sent once more then, and be answered with 409.
+    """
+    ours = f"reportingController={CONTROLLER}"
+    try:
+        return await list_versions(api, EVENTS, namespaces=namespaces, fields=ours)
+    except ApiError as error:
+        log.warning("events not listed", extra={"error": error.message})
+        return ()
 
 
 class Recorder:

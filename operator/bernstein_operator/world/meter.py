@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bernstein_agent.contract import Report
+from bernstein_agent.contract import MAX_MESSAGE_BYTES, Report, Result
 from bernstein_operator.api.objects import TaskObject
 from bernstein_operator.api.snapshot import Reading
-from bernstein_operator.api.task_status import Attempt, Usage
+from bernstein_operator.api.task_status import MAX_DETAIL, Attempt, Usage
+from bernstein_operator.decisions.asking import MAX_WORDS
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.usage import highest, of_contract
 from bernstein_operator.world.marks import Marks
@@ -102,5 +103,20 @@ def _read_on(known: Reading, report: Report) -> Reading:
         usage=usage,
         cost_unknown=report.usage.cost_unknown if usage == told else known.cost_unknown,
         continues=known.continues if report.continues is None else report.continues,
-        result=report.result or known.result,
+        result=_bounded(report.result) if report.result else known.result,
+    )
+
+
+def _bounded(result: Result) -> Result:
+    """Return a result without what nobody reads of its texts: as many are kept as there are agents.
+
+    What is left is still too long for a termination message, which so stays the very same.
+    """
+    question, given_up = result.question, result.abandonment
+    return replace(
+        result,
+        question=question[:MAX_WORDS] if question else None,
+        abandonment=replace(given_up, detail=given_up.detail[: MAX_DETAIL + 1]) if given_up else None,
+        summary=result.summary[:MAX_MESSAGE_BYTES],
+        message=result.message[:MAX_MESSAGE_BYTES],
     )

@@ -1,11 +1,13 @@
 """One run's money, kept up to date as each of its tasks changes.
 
 What was spent stays spent: a task that is deleted leaves its spend here, and after a restart what the stored
-total has above the sum of the tasks is taken for that of deleted ones.
+total has above the sum of the tasks is taken for that of deleted ones. What was in flight then is expected to
+be reported again by the attempts that were live, and is kept as well where none of them does.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from bernstein_operator.api.budget import BudgetStatus
 from bernstein_operator.api.choices import ScopeSize
@@ -16,6 +18,8 @@ _SUMS = (
     *("spent", "estimated", "in_flight", "reserved", "live"),
     *("tokens", "in_flight_tokens", "reserved_tokens"),
 )
+_KEPT = ("spent", "tokens")
+"""Of these nothing may be lost."""
 
 
 class Purse:
@@ -27,32 +31,35 @@ class Purse:
         self._sums: Counter[str] = Counter()
         self._samples: dict[ScopeSize, Counter[str]] = {}
         self._carried: Counter[str] = Counter()
+        self._lost: Counter[str] = Counter()
+        self._heirs: dict[str, Account] = {}
 
     @property
     def live(self) -> Iterable[str]:
         """The tasks whose attempts may report at any time."""
         return [uid for uid, account in self._accounts.items() if account.live]
 
-    def clear(self) -> None:
-        """Forget everything: another run has the name."""
-        self.__init__()  # type: ignore[misc]
-
     def put(self, uid: str, account: Account) -> None:
         """Take note of a task's account as it is."""
         self._add(self._accounts.get(uid), -1)
         self._accounts[uid] = account
         self._add(account, 1)
+        if not account.live:
+            self._found(uid, account)
 
     def drop(self, uid: str, *, counts: bool) -> None:
         """Take note that a task is gone; what it has spent is carried on if it ``counts``."""
         self.settle(uid)
         account = self._accounts.pop(uid, None)
         self._add(account, -1)
-        if account and counts:
-            left = {"spent": account.spent, "tokens": account.tokens, "estimated": account.estimated}
-            self._carried.update(left)
+        if not counts:
+            self._heirs.pop(uid, None)
+        elif account:
+            cost, guessed = account.spent + account.untold, account.estimated + account.untold
+            self._carried.update({"spent": cost, "tokens": account.tokens, "estimated": guessed})
             # What its attempts cost is still a measure for those to come.
             self._measure(account, 1)
+            self._found(uid, replace(account, spent=cost))
 
     def share(self, uid: str, given: Allotment) -> None:
         """Keep what a task was given together with its slot."""
@@ -87,23 +94,52 @@ class Purse:
         }
         for name, amount in known.items():
             self._carried[name] = max(self._carried[name], least.get(name, 0), amount - told[name])
+        totals = {"spent": stored.spent_usd.micros, "tokens": stored.tokens}
+        self._expect({name: total - told[name] - self._carried[name] for name, total in totals.items()})
 
     def spend(self) -> Spend:
         """Return what was spent and what is reserved."""
-        sums, carried = self._sums, self._carried
+        sums, carried, missing = self._sums, self._carried, self._missing()
         return Spend(
-            spent=sums["spent"] + carried["spent"],
+            spent=sums["spent"] + carried["spent"] + missing["spent"],
             carried=carried["spent"],
             estimated=sums["estimated"] + carried["estimated"],
-            in_flight=sums["in_flight"],
+            in_flight=sums["in_flight"] + missing["spent"],
             reserved=sums["reserved"],
-            tokens=sums["tokens"] + carried["tokens"],
+            tokens=sums["tokens"] + carried["tokens"] + missing["tokens"],
             carried_tokens=carried["tokens"],
-            in_flight_tokens=sums["in_flight_tokens"],
+            in_flight_tokens=sums["in_flight_tokens"] + missing["tokens"],
             reserved_tokens=sums["reserved_tokens"],
             live=sums["live"],
             samples=tuple((scope, Sample(**found)) for scope, found in self._samples.items()),
         )
+
+    def _expect(self, missing: Mapping[str, int]) -> None:
+        """Take what tasks don't tell of the stored totals for what live attempts report again."""
+        live = ((uid, account) for uid, account in self._accounts.items() if account.live)
+        self._heirs = {uid: _as_stored(account) for uid, account in live}
+        self._lost = +Counter(missing)
+        self._give_up()
+
+    def _missing(self) -> Counter[str]:
+        """Return what live attempts had reported before the restart and haven't again."""
+        missing = Counter(self._lost)
+        for uid, then in self._heirs.items():
+            missing.subtract(_risen(then, self._accounts[uid]))
+        return +missing
+
+    def _found(self, uid: str, account: Account) -> None:
+        """Take note of what an attempt came to that was live at the restart; nothing more is heard of it."""
+        then = self._heirs.pop(uid, None)
+        if then:
+            self._lost = +(self._lost - _risen(then, account))
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Carry what nobody is left to report again."""
+        if not self._heirs:
+            self._carried.update(self._lost)
+            self._lost.clear()
 
     def _add(self, account: Account | None, sign: int) -> None:
         if not account:
@@ -117,3 +153,12 @@ class Purse:
         sample = account.sample
         for name, amount in (("count", sample.count), ("micros", sample.micros), ("tokens", sample.tokens)):
             found[name] += sign * amount
+
+
+def _as_stored(account: Account) -> Account:
+    spent, tokens = account.spent - account.in_flight, account.tokens - account.in_flight_tokens
+    return replace(account, spent=spent, tokens=tokens)
+
+
+def _risen(then: Account, now: Account) -> Counter[str]:
+    return Counter({name: getattr(now, name) - getattr(then, name) for name in _KEPT})

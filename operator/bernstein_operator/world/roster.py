@@ -16,6 +16,7 @@ from bernstein_operator.api.spending import Need
 from bernstein_operator.api.vocabulary import MOVING_PHASES, AdmittedReason, TaskPhase
 from bernstein_operator.decisions.admission import Candidate, Waiting
 from bernstein_operator.decisions.asking import stood_since
+from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.ceiling import thresholds_of
 from bernstein_operator.decisions.commands import RETRIABLE_PHASES
 from bernstein_operator.decisions.graph import cycle_through
@@ -185,7 +186,7 @@ class Roster:
             self.first_admitted = self.last_retried = None
             self.outcomes, self.ceiling, self.evaluated = Outcomes(), None, None
             self._departed.clear()
-            self.purse.clear()
+            self.purse = Purse()
             for task in told_before:
                 self._remember(task)
 
@@ -293,11 +294,10 @@ class Roster:
         self._departed[TaskPhase.CANCELLED] = total - succeeded
 
     def offer(self, candidate: Candidate, *, now: datetime) -> bool:
-        """Queue a task for a slot; returns whether it is new in the queue."""
-        new = candidate.uid not in self.waiting
-        self.waiting.put(candidate)
+        """Queue a task for a slot; returns whether it is new in the queue, or asks for something else."""
+        news = self.waiting.put(candidate)
         self.ready_since.setdefault(candidate.uid, now)
-        return new
+        return news
 
     def withdraw(self, uid: str) -> None:
         """Take a task out of the queue."""
@@ -370,13 +370,13 @@ def _matters(task: TaskObject) -> tuple[object, ...]:
 
 def concerns_run(task: TaskObject) -> tuple[object, ...]:
     """Return what of a task its run's decisions rest on, beside what its dependents' do."""
-    return task.status.phase, asks_for_retry(task)
+    return task.status.phase, open_attempt(task.status) is None, asks_for_retry(task)
 
 
 def concerns_tasks(run: RunObject) -> tuple[object, ...]:
     """Return what of a run its tasks' decisions rest on."""
     spec = run.spec
-    told = spec and (spec.suspend, spec.task_defaults, spec.repository, spec.deadline)
+    told = spec and (spec.suspend, spec.task_defaults, spec.repository, spec.deadline, spec.budget)
     asked = run.cancelled, run.drained, retry_of(run.status)
     reached = run.status.budget.reached if run.status.budget else ()
     return run.meta.uid, run.status.phase, asked, told, reached

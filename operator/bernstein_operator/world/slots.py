@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.decisions.admission import Candidate
+from bernstein_operator.decisions.admission import Candidate, role_limits
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.reserving import Till
 from bernstein_operator.telemetry import metrics
@@ -80,6 +80,16 @@ class Slots:
             roster.purse.settle(uid)
             self.recount(uid)
 
+    def release_all(self, roster: Roster) -> None:
+        """Take all slots of a run back that were given and not used."""
+        for task in roster.tasks.values():
+            self.release(task)
+
+    def recount_all(self, roster: Roster) -> None:
+        """Count the slots that the tasks of a run hold."""
+        for uid in roster.tasks:
+            self.recount(uid)
+
     def drop(self, uid: str) -> None:
         """Forget a deleted task; its Pods hold what they hold."""
         self._given.discard(uid)
@@ -116,9 +126,3 @@ class Slots:
         task = roster.tasks.get(uid)
         if task:
             self._marks.task(task.meta.key)
-
-
-def role_limits(run: RunObject | None) -> dict[str, int]:
-    """Return how many agents of each role a run allows; a role that it doesn't name isn't in there."""
-    limits = run.spec.concurrency.max_per_role if run and run.spec else ()
-    return {limit.role: limit.max for limit in limits}

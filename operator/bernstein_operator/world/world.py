@@ -16,7 +16,9 @@ from bernstein_operator.api.objects import Key, ProfileObject, RunObject, TaskOb
 from bernstein_operator.api.pod import Metadata, Pod
 from bernstein_operator.api.snapshot import ProfileSnapshot, Refusal, RunSnapshot, TaskSnapshot
 from bernstein_operator.api.spending import NO_SETTINGS, OperatorBudget
+from bernstein_operator.api.task_status import AgentTaskStatus
 from bernstein_operator.api.vocabulary import SETTLED_PHASES
+from bernstein_operator.decisions.admission import role_limits
 from bernstein_operator.decisions.attempt import open_attempt
 from bernstein_operator.decisions.ceiling import has_room
 from bernstein_operator.decisions.closing import closed
@@ -32,7 +34,7 @@ from bernstein_operator.world.pods import PodStore
 from bernstein_operator.world.profiles import Profiles, retried
 from bernstein_operator.world.roster import Roster, concerns_run, concerns_tasks
 from bernstein_operator.world.rosters import Rosters
-from bernstein_operator.world.slots import Slots, role_limits
+from bernstein_operator.world.slots import Slots
 from bernstein_operator.world.turns import UNLIMITED, Limits, Turns
 
 
@@ -59,7 +61,7 @@ class World:
         self.nodes = Nodes(self.profiles.objects)
         self._pods = PodStore()
         self.meter = Meter(marks, self._pods, task_of=self._rosters.task, clock=clock)
-        self._accounting = Accounting(self.meter, effective_of=self.effective_of)
+        self._accounting = Accounting(self.meter, effective_of=self.effective_of, status_of=self._foreseen)
         self._graves = Graves()
         self.turns = Turns(marks, limits)
         self.slots = Slots(marks, self._rosters, self._pods, self.turns, clock=clock, role_of=self.role_of)
@@ -198,10 +200,12 @@ class World:
         known = self._tasks.get(meta.key)
         if not known or known.meta.uid != meta.uid:
             return
+        roster = self._rosters.of(known)
+        # What it has reported since its run was last looked at is spent too.
+        self._accounting.put(roster, known)
         del self._tasks[meta.key]
         self.profiles.forget(known)
         self.meter.forget(meta.uid)
-        roster = self._rosters.of(known)
         roster.remove(known, counts=self.run_of(known) is not None)
         self.slots.drop(meta.uid)
         # Whoever keeps anything about it learns by its key that it is gone.
@@ -219,11 +223,17 @@ class World:
         if self._graves.too_late(run.meta, known.meta if known else None):
             return run
         self._runs[key] = run
-        self._rosters.of_run(key).begin(key, run.meta.uid)
+        roster = self._rosters.of_run(key)
+        if roster.run_uid != run.meta.uid:
+            # What was given to them was a former run's.
+            self.slots.release_all(roster)
+        roster.begin(key, run.meta.uid)
         self._marks.run(key)
         if not known or concerns_tasks(known) != concerns_tasks(run):
-            self._mark(self.roster(key).tasks.values())
-            self._accounting.renew(self.roster(key))
+            self._mark(roster.tasks.values())
+            self._accounting.renew(roster)
+            # Roles, too, may come from the run.
+            self.slots.recount_all(roster)
         if known and retried(known.status.requests) != retried(run.status.requests):
             for task in self.roster(key).tasks.values():
                 self._learn(task)
@@ -323,17 +333,23 @@ class World:
         return free and self.turns.room(task.meta.namespace) != 0
 
     def _learn(self, task: TaskObject) -> None:
-        """Take note of what a task says of its profile.
+        """Take note of what a task says of its profile."""
+        status, effective = self._foreseen(task), self.effective_of(task)
+        self.profiles.learn(task, status, effective, run=self.run_of(task), now=self._clock())
 
-        What its Pod's end is about to make it say counts too: by the time that it is stored, another task has
-        the Pod's slot.
+    def _foreseen(self, task: TaskObject) -> AgentTaskStatus:
+        """Return a task's status with what its Pod's end is about to make it say.
+
+        By the time that it is stored, another task has the Pod's slot.
         """
-        status, effective, now = task.status, self.effective_of(task), self._clock()
+        status, effective = task.status, self.effective_of(task)
         attempt = open_attempt(status)
-        if attempt and effective and self._pods.has_ended(task.meta.uid, attempt.pod_name):
-            snapshot = self.task_snapshot(task.meta.key, refusal=None)
-            status = closed(Course(status), Question(snapshot, effective, now)).status if snapshot else status
-        self.profiles.learn(task, status, effective, run=self.run_of(task), now=now)
+        if not (attempt and effective and self._pods.has_ended(task.meta.uid, attempt.pod_name)):
+            return status
+        snapshot = self.task_snapshot(task.meta.key, refusal=None)
+        if not snapshot:
+            return status
+        return closed(Course(status), Question(snapshot, effective, self._clock())).status
 
     def _pod_changed(self, pod: Pod, uid: str) -> None:
         # A Pod outlives its task while it ends, and still holds a slot of its run.
@@ -341,6 +357,7 @@ class World:
         task = roster.tasks.get(uid)
         if task:
             self._learn(task)
+            self._accounting.put(roster, task)
         if self.slots.recount(uid) < 0:
             # Only a Pod's end makes room for another one; an attempt that was taken back doesn't.
             self._marks.freed(pod.metadata.namespace)

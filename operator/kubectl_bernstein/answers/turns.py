@@ -11,7 +11,7 @@ from datetime import datetime
 
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.objects import RunObject, TaskObject
-from bernstein_operator.decisions.admission import Waiting
+from bernstein_operator.decisions.admission import Waiting, role_limits
 from bernstein_operator.decisions.starting import candidate_of
 from kubectl_bernstein.answers.points import queues
 from kubectl_bernstein.scene import Scene
@@ -35,7 +35,7 @@ def turns(scene: Scene, run: RunObject, *, now: datetime) -> Iterator[Turn]:
             waiting[task.meta.uid] = (task, effective)
             queue.put(candidate_of(task.meta, effective))
     live = Counter(_roles(scene, run))
-    order = queue.take(free=len(waiting), live_by_role=live, limits=_limits(run))
+    order = queue.take(free=len(waiting), live_by_role=live, limits=role_limits(run))
     for position, candidate in enumerate(order, start=1):
         yield Turn(*waiting.pop(candidate.uid), position)
     for task, effective in waiting.values():
@@ -47,8 +47,3 @@ def _roles(scene: Scene, run: RunObject) -> Iterator[str]:
         effective = scene.effective(holder)
         if effective:
             yield effective.role
-
-
-def _limits(run: RunObject) -> dict[str, int]:
-    limits = run.spec.concurrency.max_per_role if run.spec else ()
-    return {limit.role: limit.max for limit in limits}

@@ -1,4 +1,4 @@
-"""Runs at a glance: how many agents are at work under which ceiling, and what became of the tasks."""
+"""Runs at a glance: the agents at work under their ceiling, what became of the tasks, and the money."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -28,7 +28,7 @@ _TOLD: Final = (
 def runs_view(runs: Iterable[RunObject], *, everywhere: bool, now: datetime) -> View:
     """Return the table of ``runs``; with ``everywhere`` each row names its namespace."""
     ordered = sorted(runs, key=lambda run: run.meta.key)
-    heads = ("RUN", "PHASE", "LIVE", "DONE", "OTHERS", "REASON", "AGE")
+    heads = ("RUN", "PHASE", "LIVE", "DONE", "SPENT", "BUDGET", "OTHERS", "REASON", "AGE")
     rows = tuple((*((run.meta.namespace,) if everywhere else ()), *_row(run, now=now)) for run in ordered)
     shown = Table(("NAMESPACE", *heads) if everywhere else heads, rows, empty="There is no run here.")
     return View([_data(run) for run in ordered], shown)
@@ -41,13 +41,15 @@ def verdict(run: RunObject) -> Condition | None:
 
 def _row(run: RunObject, *, now: datetime) -> tuple[str, ...]:
     slots, counts = run.status.concurrency or ConcurrencyStatus(), run.status.tasks or TaskCounts()
-    said = verdict(run)
+    budget, said = run.status.budget, verdict(run)
     others = ((getattr(counts, name), word) for name, word in _TOLD)
     return (
         run.meta.name,
         run.status.phase,
         f"{slots.live}/{slots.effective}" if run.status.concurrency else "",
         f"{counts.succeeded}/{counts.total}" if run.status.tasks else "",
+        str(budget.spent_usd) if budget else "",
+        str(budget.cap_usd) if budget and budget.cap_usd else "",
         ", ".join(f"{count} {word}" for count, word in others if count),
         said.reason if said else "",
         age(run.meta.creation_timestamp, now=now),
@@ -56,6 +58,7 @@ def _row(run: RunObject, *, now: datetime) -> tuple[str, ...]:
 
 def _data(run: RunObject) -> dict[str, Any]:
     slots, counts, said = run.status.concurrency, run.status.tasks, verdict(run)
+    budget = run.status.budget
     return {
         "namespace": run.meta.namespace,
         "run": run.meta.name,
@@ -64,4 +67,5 @@ def _data(run: RunObject) -> dict[str, Any]:
         "message": said.message if said else None,
         "concurrency": slots.manifest() if slots else None,
         "tasks": counts.manifest() if counts else None,
+        "budget": budget.manifest() if budget else None,
     }

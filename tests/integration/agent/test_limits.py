@@ -170,6 +170,7 @@ def test_a_final_turn_is_judged_as_any_other(bench: Bench, remote: Remote) -> No
     assert outcome(ended.result) == (ResultClass.BUSINESS, Reason.NO_COMMIT)
     assert (ended.result.finish_percent, ended.result.steps) == (10, 2)
     assert "parser.py" in remote.files(RESCUE)
+    assert "the check of the agent's commits" not in ended.log, "there is no further turn to be told of it in"
 
 
 PRICES = Prices(input_micros=3_000_000, output_micros=15_000_000, cached_micros=300_000)

@@ -6,11 +6,13 @@ from decimal import Decimal
 import pytest
 
 from tests.support.builders import hand_profile, make_run, make_task
+from tests.support.fixtures import StartOperator
 from tests.support.kube import Kube, Manifest, condition, eventually
 from tests.support.operator import OperatorProcess
 from tests.support.pods import bind, end_pod, live_pods, make_result, remove_pod, set_pod_running, wait_pod
 from tests.support.tasks import holds_for, wait_phase, wait_run, wait_waiting, waits_for
 from tests.support.timeline import LABEL_TASK, phase
+from tests.support.usage_reports import SETTINGS, report
 
 ALL_BANDS = ["warn", "critical", "stop"]
 
@@ -273,6 +275,128 @@ def test_in_the_critical_band_only_essential_tasks_go_on(kube: Kube, operator: O
     end(kube, "needed", "0.01")
     wait_phase(kube, "needed", "Succeeded")
     assert waits_for(kube.get("agenttasks", "extra")) == "BudgetCritical"
+
+
+def go(kube: Kube, task: str) -> Manifest:
+    """Return the Pod of a task's first attempt once its agent works on a node."""
+    pod = wait_pod(kube, task)
+    bind(kube, pod["metadata"]["name"])
+    set_pod_running(kube, pod)
+    wait_phase(kube, task, "Running")
+    return pod
+
+
+def test_a_slot_is_not_given_away_before_what_its_agent_has_spent_is_booked(
+    kube: Kube, operator: OperatorProcess
+) -> None:
+    kube.create(make_run(max_agents=1, budget={"usd": "0.50", "estimatePerAttemptUsd": "0.10"}))
+    for number in (1, 2):
+        kube.create(make_task(f"t{number}", priority=number))
+    end(kube, "t1", "0.50")
+    wait_run(kube, "r", "Stopped")
+    assert not kube.get("agenttasks", "t2")["status"].get("attempt"), "it found money that was spent"
+
+
+def test_what_was_in_flight_when_the_operator_was_killed_is_not_lost(
+    kube: Kube, start_operator: StartOperator
+) -> None:
+    operator = start_operator(**SETTINGS)
+    kube.create(make_run(open=True, budget={"usd": "9.00", "estimatePerAttemptUsd": "0.20"}))
+    kube.create(make_task(retry={"limit": 0}))
+    pod = go(kube, "t")
+    report(operator, kube, pod, cost_usd="0.10")
+    # Whatever is written next takes it along; what comes then has reached the run only.
+    kube.patch("agenttasks", "t", {"spec": {"priority": 1}})
+    kube.wait_for("agenttasks", "t", lambda task: task["status"].get("usage"), what="0.10")
+    report(operator, kube, pod, cost_usd="0.50")
+    wait_budget(kube, lambda found: found.get("inFlightUsd") == "0.40", what="0.40 in flight")
+    operator.kill()
+    end_pod(kube, pod, "Failed", 1, "Error")
+    operator.start()
+    wait_phase(kube, "t", "Failed")
+    kube.create(make_task("later"))
+    end(kube, "later", "0.40")
+    stands = wait_budget(kube, lambda found: found["spentUsd"] == "0.90", what="0.50 and 0.40")
+    assert stands["carriedUsd"] == "0.40"
+
+
+def test_a_live_task_that_is_deleted_takes_none_of_its_spend_along(
+    kube: Kube, start_operator: StartOperator
+) -> None:
+    operator = start_operator(**SETTINGS)
+    kube.create(make_run(open=True, budget={"usd": "9.00", "estimatePerAttemptUsd": "0.20"}))
+    pods = {}
+    for name in ("told", "silent"):
+        kube.create(make_task(name))
+        pods[name] = go(kube, name)
+    report(operator, kube, pods["told"], cost_usd="0.07")
+    for name, pod in pods.items():
+        kube.delete("agenttasks", name)
+        remove_pod(kube, pod["metadata"]["name"])
+    stands = wait_budget(
+        kube, lambda found: found["spentUsd"] == "0.27", what="what was told, and an estimate"
+    )
+    assert (stands["carriedUsd"], stands["estimatedUsd"]) == ("0.27", "0.20")
+
+
+def test_agents_that_cost_nothing_cost_nothing_without_their_profile_either(
+    kube: Kube, operator: OperatorProcess
+) -> None:
+    kube.create(hand_profile("free", metering="none"))
+    kube.create(make_run(open=True, budget={"usd": "5.00"}))
+    kube.create(make_task(profile="free", retry={"limit": 0}))
+    pod = go(kube, "t")
+    kube.delete("agentprofiles", "free")
+    end_pod(kube, pod, "Failed", 1, "Error")
+    done = wait_phase(kube, "t", "Failed")
+    assert "usage" not in done["status"]
+
+
+def test_a_shorter_grace_acts_at_once(kube: Kube, operator: OperatorProcess) -> None:
+    kube.create(make_run(budget={"usd": "1.00", "stopGraceSeconds": 3600, "estimatePerAttemptUsd": "0.10"}))
+    for name in ("dear", "live"):
+        kube.create(make_task(name))
+    live = go(kube, "live")
+    end(kube, "dear", "1.00")
+    wait_budget(kube, lambda found: found.get("shouldStop"), what="stop")
+    kube.patch("bernsteinruns", "r", {"spec": {"budget": {"stopGraceSeconds": 0}}})
+    kube.wait_for(
+        "pods",
+        live["metadata"]["name"],
+        lambda pod: pod["metadata"].get("annotations", {}).get("bernstein.run/stop") == "budget",
+        what="told to end for its run's budget",
+    )
+
+
+def test_a_waiting_task_starts_once_it_asks_for_what_there_is(kube: Kube, operator: OperatorProcess) -> None:
+    kube.create(make_run(open=True, budget={"usd": "1.00"}))
+    kube.create(make_task("first", budget={"usd": "0.60"}))
+    wait_pod(kube, "first")
+    kube.create(make_task("second", budget={"usd": "0.60"}))
+    wait_waiting(kube, "second", "BudgetReserved")
+    kube.patch("agenttasks", "second", {"spec": {"budget": {"usd": "0.40"}}})
+    wait_pod(kube, "second")
+
+
+def test_a_config_map_that_is_lost_lifts_no_cap(kube: Kube, operator: OperatorProcess) -> None:
+    says = {"bernstein.yaml": "budget: 0.50"}
+    kube.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "limits"}, "data": says})
+    kube.create(make_run(open=True, configFrom={"configMapRef": {"name": "limits"}}))
+    kube.create(make_task("t1", priority=1))
+    kube.create(make_task("t2"))
+    end(kube, "t1", "0.50")
+    wait_run(kube, "r", "Stopped")
+    kube.delete("configmaps", "limits")
+    operator.restart(kill=True)
+    warned = kube.wait_for("bernsteinruns", "r", lambda run: run["status"].get("warnings"), what="a warning")
+    assert "there is no ConfigMap 'limits'" in warned["status"]["warnings"][0]
+    assert (phase(warned), budget(warned)["capUsd"], budget(warned)["source"]) == (
+        "Stopped",
+        "0.50",
+        "bernstein.yaml",
+    )
+    kube.patch("bernsteinruns", "r", {"spec": {"configFrom": None}})
+    wait_pod(kube, "t2")
 
 
 def test_limits_may_stand_in_a_config_map(kube: Kube, operator: OperatorProcess) -> None:

@@ -160,8 +160,11 @@ def test_only_these_defaults_are_written_into_a_spec(
         ),
         (
             "bsrun",
-            ["NAME", "PHASE", "LIVE", "CEILING", "DONE", "TOTAL", "AGE", "REASON", "FAILED", "ABANDONED"],
-            ["complete", "Running", "2", "2", "1", "10", "TasksActive", "1", "1"],
+            [
+                *("NAME", "PHASE", "LIVE", "CEILING", "DONE", "TOTAL", "SPENT", "BUDGET", "AGE"),
+                *("REASON", "FAILED", "ABANDONED", "SOURCE"),
+            ],
+            ["complete", "Running", "2", "2", "1", "10", "10.00", "12.50", "TasksActive", "1", "1", "spec"],
         ),
         (
             "bsprof",

@@ -278,11 +278,25 @@ def test_the_runner_reads_what_was_written() -> None:
             {"cap_usd": "0.30"}, None, {"usd": "0.40"}, {"cost_micros": 300_000}, id="its run had less left"
         ),
         pytest.param(
+            {"cap_tokens": 70},
+            None,
+            {"tokens": 70},
+            {"tokens": 70, "own": True},
+            id="its own tokens",
+        ),
+        pytest.param(
             {"cap_usd": "0.30", "cap_tokens": 70},
             None,
             {"tokens": 70},
-            {"cost_micros": 300_000, "tokens": 70, "own": True},
-            id="its own tokens",
+            {"cost_micros": 300_000, "tokens": 70},
+            id="its own tokens and its run's dollars",
+        ),
+        pytest.param(
+            {"cap_usd": "0.30", "cap_tokens": 70},
+            None,
+            {"usd": "0.30"},
+            {"cost_micros": 300_000, "tokens": 70},
+            id="its own dollars and its run's tokens",
         ),
         pytest.param(
             {"cap_usd": "0.40"},

@@ -97,6 +97,11 @@ def told(notices: Iterable[Notice]) -> list[tuple[str, float]]:
             id="it failed and gets more memory",
         ),
         pytest.param(
+            status(attempt(1, start_time=at(1), end_time=at(5), result_class="asked"), phase="AwaitingInput"),
+            [("AttemptStarted", 1)],
+            id="its agent asked",
+        ),
+        pytest.param(
             status(
                 FAILED.model_copy(update={"level": 2, "memory": "2Gi"}),
                 phase="Failed",

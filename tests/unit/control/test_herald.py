@@ -128,6 +128,15 @@ async def test_a_start_tells_what_may_be_owed(after: float, told_again: list[str
     assert reasons(server) == told_again
 
 
+async def test_a_start_tells_nothing_that_is_there_already() -> None:
+    async with heralding() as (herald, server):
+        await herald.tell_owed([LATER], [], [], now=at(10))
+        [first, _] = server.asked
+        there = [(LATER.meta.namespace, first.body["metadata"]["name"])]
+        await herald.tell_owed([LATER], [], [], sent=there, now=at(10))
+    assert reasons(server) == ["AttemptStarted", "AttemptSucceeded", "AttemptSucceeded"]
+
+
 async def test_what_is_owed_is_told_before_anything_is_decided() -> None:
     async with heralding() as (herald, server):
         await herald.tell_owed([LATER], [BEGUN], [HELD], now=at(10))

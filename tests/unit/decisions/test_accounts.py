@@ -44,6 +44,18 @@ def whole(*attempts: Any, **spent: Any) -> AgentTaskStatus:
             id="one that has reported nothing",
         ),
         pytest.param(
+            whole(attempt(start_time=at(1), **RESERVED)),
+            None,
+            Account(reserved=30 * CENT, reserved_tokens=300, live=1, untold=30 * CENT),
+            id="one whose agent works and has reported nothing",
+        ),
+        pytest.param(
+            whole(attempt(start_time=at(1), **RESERVED)),
+            usage(1),
+            Account(spent=CENT, in_flight=CENT, reserved=29 * CENT, reserved_tokens=300, live=1),
+            id="one whose agent works and has reported something",
+        ),
+        pytest.param(
             whole(attempt(**RESERVED), cents=0),
             usage(20, 100),
             Account(

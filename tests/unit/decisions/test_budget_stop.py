@@ -95,24 +95,68 @@ def test_what_was_done_outside_is_unknown_then() -> None:
     assert decide(snapshot(owner, ended, run=STOPPED), now=at(70)).status.phase == "Quarantined"
 
 
+HARD = {"mode": "hard-stop-on-zero"}
+
+
 @pytest.mark.parametrize(
-    ("of", "caps", "usage", "result_class"),
+    ("of", "caps", "budget", "usage", "result_class"),
     [
-        pytest.param(STOPPED, {}, Reported(), "budget", id="the run's budget is used up"),
+        pytest.param(STOPPED, {}, {}, Reported(), "budget", id="the run's budget is used up"),
         pytest.param(
-            run(), {"cap_usd": "0.50"}, Reported(cost_micros=500_000), "budget", id="exactly its cap"
+            run(), {"cap_usd": "0.50"}, {}, Reported(cost_micros=400_000), "budget", id="80 % of its cap"
         ),
-        pytest.param(run(), {"cap_usd": "0.50"}, Reported(cost_micros=499_999), "agent", id="under its cap"),
-        pytest.param(run(), {"cap_tokens": 10}, Reported(input_tokens=10), "budget", id="all its tokens"),
-        pytest.param(run(), {"cap_tokens": 10}, Reported(input_tokens=9), "agent", id="not all its tokens"),
-        pytest.param(run(), {}, Reported(cost_micros=10**9), "agent", id="nobody has limited it"),
+        pytest.param(
+            run(), {"cap_usd": "0.50"}, {}, Reported(cost_micros=399_999), "agent", id="not yet 80 % of it"
+        ),
+        pytest.param(
+            run(), {"cap_usd": "0.50"}, HARD, Reported(cost_micros=500_000), "budget", id="hard: all of it"
+        ),
+        pytest.param(
+            run(), {"cap_usd": "0.50"}, HARD, Reported(cost_micros=499_999), "agent", id="hard: not all of it"
+        ),
+        pytest.param(run(), {"cap_tokens": 10}, {}, Reported(input_tokens=8), "budget", id="80 % of tokens"),
+        pytest.param(run(), {"cap_tokens": 10}, {}, Reported(input_tokens=7), "agent", id="less of them"),
+        pytest.param(run(), {}, {}, Reported(cost_micros=10**9), "agent", id="nobody has limited it"),
     ],
 )
 def test_an_agent_that_blames_the_budget_is_believed_if_something_speaks_for_it(
-    of: RunObject, caps: dict[str, Any], usage: Reported, result_class: str
+    of: RunObject, caps: dict[str, Any], budget: dict[str, Any], usage: Reported, result_class: str
 ) -> None:
-    word = said(name_of_pod(), "budget", usage=usage)
-    ended = pod(phase="Failed", agent=terminated(1, end=40, message=word))
-    after = decide(snapshot(task(status=at_work(**caps)), ended, run=of), now=at(45)).status
+    after = judged("budget", usage=usage, caps=caps, budget=budget, of=of)
     assert after.attempts[0].result_class == result_class
     assert after.retries == (1 if result_class == "agent" else 0)
+
+
+@pytest.mark.parametrize("said_class", ["budget", "agent", "business"])
+@pytest.mark.parametrize(
+    ("budget", "usage", "phase"),
+    [
+        pytest.param({"usd": "0.40"}, Reported(cost_micros=400_000), "Failed", id="all its dollars"),
+        pytest.param({"usd": "0.40"}, Reported(cost_micros=399_999), "Pending", id="not all of them"),
+        pytest.param({"tokens": 10}, Reported(output_tokens=10), "Failed", id="all its tokens"),
+        pytest.param({"tokens": 10}, Reported(output_tokens=9), "Pending", id="not all tokens"),
+    ],
+)
+def test_whether_its_tasks_own_budget_is_used_up_is_found_here(
+    said_class: str, budget: dict[str, Any], usage: Reported, phase: str
+) -> None:
+    caps = {"cap_usd": "0.40", "cap_tokens": 10}
+    after = judged(said_class, usage=usage, caps=caps, budget=budget)
+    assert after.phase == phase
+    assert (after.attempts[0].result_class == "task_budget") is (phase == "Failed")
+    assert (after.attempts[0].reason == "TaskBudgetExhausted") is (phase == "Failed")
+
+
+def judged(
+    said_class: str,
+    *,
+    usage: Reported,
+    caps: dict[str, Any],
+    budget: dict[str, Any],
+    of: RunObject | None = None,
+) -> AgentTaskStatus:
+    """Return the status of a task after its agent said how it ended and what it spent."""
+    word = said(name_of_pod(), said_class, usage=usage)
+    ended = pod(phase="Failed", agent=terminated(1, end=40, message=word))
+    owner = task(status=at_work(**caps), budget=budget)
+    return decide(snapshot(owner, ended, run=of or run()), now=at(45)).status

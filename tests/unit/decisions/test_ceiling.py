@@ -55,6 +55,17 @@ def judge(
     )
 
 
+def test_a_clock_that_was_set_back_puts_no_look_off() -> None:
+    first = judge(window=outcomes(5, 10, newest=50), evaluated=5000, now=60)
+    assert (first.evaluated, first.wake) == (at(60), at(70))
+    assert judge(window=outcomes(5, 10, newest=50), evaluated=60, now=70).state.reduction == 1
+
+
+def test_a_clock_that_was_set_back_puts_no_rise_off() -> None:
+    state = kept(reduction=2, low_error_since=5000)
+    assert judge(state, evaluated=90, now=100).state.low_error_since == at(100)
+
+
 # --- lowering ---------------------------------------------------------------------------------------------
 
 

@@ -95,6 +95,22 @@ def test_what_was_reported_before_it_was_killed_stands() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reservation", "now", "cost"),
+    [
+        pytest.param("0.30", None, "1.00", id="it cost something, and its profile is gone"),
+        pytest.param("0.30", {"metering": "none"}, "1.00", id="it cost something, and its profile says else"),
+        pytest.param(None, None, None, id="it cost nothing, and its profile is gone"),
+    ],
+)
+def test_a_profile_that_is_changed_meanwhile_changes_no_bill(
+    reservation: str | None, now: Any, cost: str | None
+) -> None:
+    begun = attempt(start_time=at(1), pod_uid="u", reservation_usd=reservation)
+    usage = ended(of=begun, profile=profile(**now) if now else None).usage
+    assert (usage.cost_usd if usage else None) == (Money.parse(cost) if cost else None)
+
+
+@pytest.mark.parametrize(
     ("begun", "of"),
     [
         pytest.param(attempt(pod_uid="u"), None, id="its container never started"),
@@ -130,7 +146,32 @@ def test_a_word_that_turns_up_late_never_lowers_the_spend(
     assert after.usage.estimated_usd == (Money.parse(estimated) if estimated else None)
 
 
-def test_a_profile_of_any_program_costs_nothing_by_itself() -> None:
-    command = raw_profile(adapter="command", command={"args": ["x"]})
-    after = ended(profile=profile(**command["spec"]))
-    assert after.usage is None
+@pytest.mark.parametrize(
+    ("metering", "cost"),
+    [
+        pytest.param({}, 0, id="nothing by itself"),
+        pytest.param({"metering": "none"}, 0, id="nothing where that is said"),
+        pytest.param({"metering": "end"}, 1_000_000, id="the estimate where it is metered"),
+        pytest.param({"metering": "turn"}, 1_000_000, id="the estimate, too"),
+    ],
+)
+@pytest.mark.parametrize("message", ["", word(cost_unknown=True)], ids=["killed", "it tells no cost"])
+def test_what_an_attempt_of_any_program_costs(metering: dict[str, Any], cost: int, message: str) -> None:
+    command = raw_profile(adapter="command", command={"args": ["x"]}, **metering)
+    after = ended(message, profile=profile(**command["spec"]))
+    assert (after.usage.cost_usd.micros if after.usage else 0) == cost
+
+
+@pytest.mark.parametrize(
+    ("reservation", "cost"),
+    [
+        pytest.param("0.30", Money(1_000_000), id="it was given a share"),
+        pytest.param(None, None, id="it was given none: it cost nothing"),
+    ],
+)
+def test_of_a_profile_that_is_gone_its_share_tells_whether_it_cost_anything(
+    reservation: str | None, cost: Money | None
+) -> None:
+    begun = attempt(start_time=at(1), pod_uid="u", reservation_usd=reservation)
+    after = ended(of=begun, profile=None)
+    assert (after.usage.cost_usd if after.usage else None) == cost

@@ -8,6 +8,7 @@ import pytest
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run import BernsteinRunStatus, TaskCounts
 from bernstein_operator.api.snapshot import RunSnapshot
+from bernstein_operator.api.spending import Spend
 from bernstein_operator.api.vocabulary import TaskPhase
 from bernstein_operator.decisions.plan import RunDecision
 from bernstein_operator.decisions.run import decide_run
@@ -88,6 +89,20 @@ def stored(decision: RunDecision, **options: Any) -> RunObject:
         ),
         pytest.param(
             run(), {"phases": DONE, "live": 1}, "Running", "TasksActive", id="all succeeded, a Pod still ends"
+        ),
+        pytest.param(
+            run(),
+            {"phases": DONE, "spend": Spend(live=1)},
+            "Pending",
+            "TasksActive",
+            id="all succeeded, what one has cost isn't on record",
+        ),
+        pytest.param(
+            run(cancel="true"),
+            {"phases": {CANCELLED: 1}, "spend": Spend(live=1)},
+            "Draining",
+            "Draining",
+            id="cancelled, what one has cost isn't on record",
         ),
         pytest.param(
             run(tasks=TWO_TASKS),

@@ -1,9 +1,11 @@
 """What a run's budget makes of the run: its phase, its conditions, and whether anything may start."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.run_config import RunConfig
@@ -32,6 +34,9 @@ def decide(of: RunObject | None = None, *, now: float = 10, **facts: Any) -> Run
         pytest.param({**WAITS, "spend": NEARLY}, "Stopped", id="less than a cent is left"),
         pytest.param({**WAITS, "spend": Spend(spent=990_000)}, "Pending", id="exactly a cent is left"),
         pytest.param({**WAITS, "spend": NEARLY, "live": 1}, "Running", id="an agent is live yet"),
+        pytest.param(
+            {**WAITS, "spend": replace(USED_UP, live=1)}, "Pending", id="an attempt's end isn't stored yet"
+        ),
         pytest.param({**WAITS, "spend": NEARLY, "all_wait": False}, "Pending", id="one waits for else"),
         pytest.param({**WAITS, "spend": CRITICAL}, "Pending", id="critical, and one is essential"),
         pytest.param({**WAITS, "spend": CRITICAL, "needs": EXTRA}, "Stopped", id="critical, and none is"),
@@ -170,6 +175,35 @@ def test_while_its_config_map_cannot_be_read_what_was_known_holds() -> None:
     assert after.budget
     assert (after.budget.cap_usd, after.budget.source) == (first.budget.cap_usd, first.budget.source)
     assert (after.budget.spent_usd, after.warnings) == (Money(600_000), first.warnings)
+
+
+@pytest.mark.parametrize(
+    ("unreadable", "spec", "cap", "source"),
+    [
+        pytest.param({CapSource.SEED}, {}, 2_000_000, "bernstein.yaml", id="its source is lost"),
+        pytest.param({CapSource.RUN_CONFIG}, {}, None, "unlimited", id="another one is lost"),
+        pytest.param(set(), {}, None, "unlimited", id="its source says nothing any more"),
+        pytest.param({CapSource.SEED}, ONE, 1_000_000, "spec", id="a stronger source says something"),
+    ],
+)
+def test_a_lost_source_lifts_no_cap_that_it_has_set(
+    unreadable: set[CapSource], spec: dict[str, Any], cap: int | None, source: str
+) -> None:
+    named: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "x"}}, "budget": spec}
+    stored = {"budget": {"capUsd": "2", "source": "bernstein.yaml"}}
+    config = RunConfig(unreadable=frozenset(unreadable))
+    after = decide(run(status=stored, **named), **WAITS, config=config).status.budget
+    assert after
+    assert (after.cap_usd, after.source) == (Money(cap) if cap else None, source)
+
+
+def test_bands_stay_where_the_spec_has_them_while_its_config_map_is_not_read() -> None:
+    named: dict[str, Any] = {"configFrom": {"configMapRef": {"name": "x"}}}
+    spec = {"usd": "1.00", "warnPercent": 50}
+    first = decide(run(budget=spec, **named), **WAITS, spend=Spend(spent=600_000)).status
+    known = RunObject.parse(raw_run(status=first.manifest(), budget=spec, **named))
+    after = decide(known, **WAITS, config=None, spend=Spend(spent=600_000)).status
+    assert after.budget == first.budget
 
 
 def test_after_a_restart_funds_are_reckoned_from_what_was_stored() -> None:

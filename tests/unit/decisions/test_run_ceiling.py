@@ -139,3 +139,21 @@ def test_after_its_end_failures_move_nothing() -> None:
     shown = decision.status.concurrency
     assert shown
     assert (shown.reduction, shown.effective, decision.evaluated) == (2, 4, None)
+
+
+@pytest.mark.parametrize(
+    ("stored", "spec", "configured"),
+    [
+        pytest.param({"configured": 2, "effective": 2}, {}, 2, id="what it came to last"),
+        pytest.param({"configured": 0}, {}, 0, id="zero too"),
+        pytest.param({"configured": 2, "effective": 2}, {"max_agents": 8}, 8, id="spec goes first as ever"),
+        pytest.param(None, {}, 6, id="it was never read"),
+    ],
+)
+def test_while_its_config_map_cannot_be_read_the_ceiling_stays(
+    stored: dict[str, Any] | None, spec: dict[str, Any], configured: int
+) -> None:
+    decision = decide({"concurrency": stored} if stored else {}, config=None, spec=spec)
+    assert decision.status.concurrency
+    assert decision.status.concurrency.configured == configured
+    assert decision.free == 0

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from bernstein_operator.api.choices import CapSource
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.run_config import RunConfig
 from bernstein_operator.decisions.run_config import read_config
@@ -100,7 +101,40 @@ def test_what_cannot_be_used_is_told_of_by_source_and_key(data: dict[str, str], 
     config = read_config(data)
     (warning,) = config.warnings
     assert warning.startswith(told)
+    assert config == RunConfig(warnings=config.warnings, unreadable=config.unreadable)
+    assert bool(config.unreadable) == ("it can't be read" in told)
+
+
+BOMB = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("seed: {budget_usd: *a11}", id="the seed's budget"),
+        pytest.param("budget: *a11", id="the budget"),
+        pytest.param("max_agents: *a11", id="agents"),
+        pytest.param("defaults: {PARALLELISM: {error_rate_high: *a11}}", id="the rate"),
+    ],
+)
+def test_a_value_that_is_as_good_as_endless_is_never_written_out(value: str) -> None:
+    config = read_config(seed(f"a0: &a0 x\n{BOMB}{value}\n"))
     assert config == RunConfig(warnings=config.warnings)
+    assert "a list is no" in config.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("size", "unreadable"),
+    [
+        pytest.param(64 * 1024, set(), id="64 KiB"),
+        pytest.param(64 * 1024 + 1, {CapSource.SEED}, id="one byte more"),
+    ],
+)
+def test_a_file_that_takes_long_to_parse_is_not_parsed(size: int, unreadable: set[CapSource]) -> None:
+    text = "budget: 3\n#"
+    config = read_config(seed(text + "x" * (size - len(text))))
+    assert config.unreadable == unreadable
+    assert config.seed_usd == (None if unreadable else Money(3_000_000))
 
 
 def test_after_a_value_that_cannot_be_used_the_next_key_is_tried() -> None:

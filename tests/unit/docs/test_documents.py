@@ -18,7 +18,7 @@ from bernstein_operator.api.task import AgentTaskSpec
 from bernstein_operator.api.vocabulary import AdmittedReason, RunPhase, TaskPhase
 from bernstein_operator.builders import pod
 from bernstein_operator.builders.envelope import REPORT_EVERY_SECONDS
-from bernstein_operator.control.controller import RUN_STATUS_SECONDS
+from bernstein_operator.control.pacing import RUN_STATUS_SECONDS, RUN_USAGE_SECONDS
 from bernstein_operator.control.reporting import STATUS
 from bernstein_operator.control.sync import CHECK_SECONDS
 from bernstein_operator.decisions import circuit
@@ -160,6 +160,7 @@ _STUCK_AFTER = _seconds(TERMINATION_GRACE + LOST_AFTER)
         ("reference/writes.md", f"queues for more than {_seconds(TELL_QUEUED_AFTER)} s"),
         ("reference/writes.md", f"hasn't started after {_seconds(SHOW_WAITING_AFTER)} s"),
         ("reference/writes.md", f"at most every {RUN_STATUS_SECONDS:.0f} s"),
+        ("reference/writes.md", f"1 status, at most every {RUN_USAGE_SECONDS:.0f} s, with the next count"),
         ("design/0004-leader-election.md", f"| the leader renews every | {lease.RENEW_SECONDS:.0f} |"),
         ("design/0004-leader-election.md", f"it may write for | {lease.RENEW_DEADLINE_SECONDS:.0f} |"),
         ("design/0004-leader-election.md", f"once it hasn't changed for | {lease.LEASE_SECONDS} |"),

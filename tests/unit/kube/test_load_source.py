@@ -118,6 +118,16 @@ async def test_anything_else_is_no_answer_and_never_0(body: Any, why: str) -> No
         await ask(body)
 
 
+async def test_an_answer_of_many_chunks_is_read_whole() -> None:
+    series = [({"node": f"node-{number}", "padding": "x" * 1000}, "5") for number in range(2000)]
+    assert len((await ask(vector(*series))).by_node) == len(series)
+
+
+async def test_an_answer_without_end_is_none() -> None:
+    with pytest.raises(LoadSourceError, match="more than 16 MiB"):
+        await ask("x" * (16 * 2**20 + 1))
+
+
 async def test_a_refusal_is_told_by_its_status() -> None:
     with pytest.raises(LoadSourceError, match="status 401"):
         await ask("Unauthorized", status=401)

@@ -27,6 +27,7 @@ BUSY = run(
         said("Reconciling", "True", "AtCeiling", "No slot is free."),
         concurrency={"configured": 3, "effective": 3, "live": 2},
         tasks=COUNTS,
+        budget={"spentUsd": "1.50", "capUsd": "2.00"},
     )
 )
 
@@ -48,6 +49,8 @@ def test_a_run_in_one_row() -> None:
         "PHASE": "Running",
         "LIVE": "2/3",
         "DONE": "4/10",
+        "SPENT": "1.50",
+        "BUDGET": "2.00",
         "OTHERS": "2 running, 1 pending, 1 failed, 1 blocked, 1 waiting for an answer",
         "REASON": "AtCeiling",
         "AGE": "8s",
@@ -56,11 +59,18 @@ def test_a_run_in_one_row() -> None:
     assert (data["phase"], data["reason"], data["message"]) == ("Running", "AtCeiling", "No slot is free.")
     assert data["concurrency"] == {"configured": 3, "effective": 3, "reduction": 0, "live": 2}
     assert data["tasks"]["blockedByFailure"] == 1
+    assert data["budget"]["capUsd"] == "2.00"
 
 
 def test_a_run_that_nobody_has_looked_at_claims_nothing() -> None:
     row = cells(runs_view([run()], everywhere=False, now=at(0)))
     assert (row["PHASE"], row["LIVE"], row["DONE"], row["REASON"]) == ("Pending", "", "", "")
+    assert (row["SPENT"], row["BUDGET"]) == ("", "")
+
+
+def test_a_run_that_nothing_limits_shows_no_budget() -> None:
+    row = cells(runs_view([run(status={"budget": {"spentUsd": "1.50"}})], everywhere=False, now=at(0)))
+    assert (row["SPENT"], row["BUDGET"]) == ("1.50", "")
 
 
 def test_runs_of_all_namespaces_say_theirs_and_stand_in_its_order() -> None:

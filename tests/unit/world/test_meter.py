@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from bernstein_agent.contract import Report, ResultSubject
+from bernstein_agent.contract import (
+    Abandonment,
+    AbandonReason,
+    Report,
+    ResultClass,
+    ResultSubject,
+)
+from bernstein_agent.contract import Result as Posted
 from bernstein_agent.contract import Usage as Reported
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.snapshot import Reading
@@ -169,3 +176,27 @@ def test_costs_are_exact() -> None:
         usage = replace(Reported(), cost_micros=dimes * 100_000)
         scene.world.meter.take(task, task.status.attempts[-1], Report(subject=SUBJECT, usage=usage))
     assert scene.world.meter.reported("t-uid", 1) == Usage(cost_usd=Money.parse("0.8"))
+
+
+MIB = "é" * 2**20
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param({"summary": MIB}, id="a summary"),
+        pytest.param({"message": MIB}, id="a message"),
+        pytest.param({"question": MIB}, id="a question"),
+        pytest.param({"abandonment": Abandonment(reason=AbandonReason.OTHER, detail=MIB)}, id="a detail"),
+        pytest.param({"summary": "short", "question": "Which?"}, id="what is short stays"),
+    ],
+)
+def test_of_a_posted_result_no_more_is_kept_than_is_read(texts: dict[str, Any]) -> None:
+    posted = Posted(subject=SUBJECT, result_class=ResultClass.SUCCESS, reason="Completed", **texts)
+    scene = Scene()
+    scene.report(result=posted)
+    assert scene.reading
+    kept = scene.reading.result
+    assert kept
+    assert len(kept.to_json().encode()) < 2**17
+    assert kept.to_termination_message() == posted.to_termination_message()

@@ -1,9 +1,13 @@
 """A run's money follows its tasks; what was spent stays so when they are deleted, and after a restart."""
 
+from dataclasses import replace
+
+import pytest
+
 from bernstein_operator.api.budget import BudgetStatus
 from bernstein_operator.api.choices import ScopeSize
 from bernstein_operator.api.money import Money
-from bernstein_operator.api.spending import Allotment, Sample, Spend
+from bernstein_operator.api.spending import Allotment, Sample
 from bernstein_operator.decisions.accounts import Account
 from bernstein_operator.world.purse import Purse
 
@@ -59,6 +63,14 @@ def test_what_a_deleted_task_has_spent_is_carried_on_and_what_it_reserved_is_fre
     assert spend.sample(ScopeSize.LARGE).count == 2, "what it cost is still a measure"
 
 
+def test_what_a_deleted_agent_never_told_is_taken_for_what_it_reserved() -> None:
+    made = purse(a=Account(spent=5, reserved=10, live=1, untold=10))
+    assert made.spend().spent == 5, "while it works it may yet tell"
+    made.drop("a", counts=True)
+    spend = made.spend()
+    assert (spend.spent, spend.carried, spend.estimated, spend.reserved) == (15, 15, 10, 0)
+
+
 def test_a_deleted_task_of_another_run_leaves_nothing() -> None:
     made = purse(a=DONE)
     made.drop("a", counts=False)
@@ -82,6 +94,51 @@ def test_what_was_in_flight_is_reported_again_and_not_carried() -> None:
     assert (made.spend().carried, made.spend().carried_tokens) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("told", "carried"),
+    [
+        pytest.param(Account(spent=20, tokens=200), (0, 0), id="all of it"),
+        pytest.param(Account(spent=35, tokens=350), (0, 0), id="and more"),
+        pytest.param(Account(spent=5, tokens=50), (15, 150), id="a part of it"),
+        pytest.param(Account(), (20, 200), id="nothing"),
+    ],
+)
+def test_what_is_not_reported_again_once_its_attempt_has_ended_is_carried(
+    told: Account, carried: tuple[int, int]
+) -> None:
+    made = purse(a=Account(live=1), b=DONE)
+    made.recall(stored(50, in_flight_usd=20, tokens=500, in_flight_tokens=200))
+    made.put("a", replace(told, live=1))
+    made.put("c", DONE)
+    assert made.spend().spent == 50 + 30 + max(0, told.spent - 20), "another task's spend hides none of it"
+    made.put("a", told)
+    spend = made.spend()
+    assert (spend.carried, spend.carried_tokens, spend.in_flight) == (*carried, 0)
+    assert spend.spent == 50 + 30 + max(0, told.spent - 20)
+    made.put("a", Account(spent=told.spent + 7, live=1))
+    assert made.spend().carried == carried[0], "and a later attempt takes nothing of it back"
+
+
+def test_what_was_in_flight_of_attempts_that_are_not_live_any_more_is_carried_at_once() -> None:
+    made = purse(b=DONE)
+    made.recall(stored(50, in_flight_usd=20, tokens=500, in_flight_tokens=200))
+    assert (made.spend().spent, made.spend().carried, made.spend().carried_tokens) == (50, 20, 200)
+
+
+def test_what_had_reached_its_task_before_the_restart_is_not_missing() -> None:
+    made = purse(a=Account(spent=20, live=1), b=DONE)
+    made.recall(stored(50, in_flight_usd=20))
+    made.put("a", Account(spent=20))
+    assert (made.spend().spent, made.spend().carried) == (50, 0)
+
+
+def test_a_deleted_task_leaves_what_its_agent_may_have_spent_and_never_told() -> None:
+    made = purse(a=Account(spent=5, live=1, reserved=10, untold=10))
+    made.drop("a", counts=True)
+    spend = made.spend()
+    assert (spend.spent, spend.carried, spend.estimated, spend.reserved) == (15, 15, 10, 0)
+
+
 def test_what_was_carried_before_stays_carried() -> None:
     made = purse(b=DONE)
     made.recall(stored(30, carried_usd=25, carried_tokens=250))
@@ -94,7 +151,8 @@ def test_nothing_stored_is_nothing_carried() -> None:
     assert made.spend().carried == 0
 
 
-def test_another_run_of_the_name_begins_with_nothing() -> None:
-    made = purse(a=LIVE)
-    made.clear()
-    assert made.spend() == Spend()
+def test_a_deleted_task_of_another_run_is_not_waited_for() -> None:
+    made = purse(a=Account(live=1))
+    made.recall(stored(50, in_flight_usd=20))
+    made.drop("a", counts=False)
+    assert made.spend().spent == 50

@@ -7,7 +7,7 @@ import pytest
 
 from bernstein_operator.decisions.admission import Candidate
 from bernstein_operator.decisions.task import decide
-from tests.unit.objects import raw_run
+from tests.unit.objects import attempt, raw_run, status
 from tests.unit.world.test_world import RUN, Scene
 
 
@@ -33,6 +33,15 @@ def test_a_full_role_keeps_its_tasks_waiting_and_others_start() -> None:
     assert [here.of(name).has_slot for name in "abc"] == [True, False, True]
     assert (here.of("b").role_limit, here.of("c").role_limit) == (1, None)
     assert here.world.startable(RUN) == 0
+
+
+def test_a_role_that_all_tasks_have_from_their_run_frees_its_slots_when_the_run_names_another() -> None:
+    here = Scene(concurrency=spec({"backend": 1}), taskDefaults={"role": "backend"})
+    here.put("a", status=status(attempt(task="a"), phase="Running"))
+    wait(here, "b", "backend")
+    assert here.world.startable(RUN) == 0
+    here.world.put_run(raw_run(version=2, concurrency=spec({"backend": 1}), taskDefaults={"role": "docs"}))
+    assert here.world.startable(RUN) == 1
 
 
 def test_only_who_waits_for_a_role_is_marked_when_it_fills_and_when_it_does_not() -> None:

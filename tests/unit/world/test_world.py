@@ -87,6 +87,16 @@ def test_a_runs_first_start_is_found_in_its_tasks() -> None:
     assert scene.run.first_admitted is None, "a run made again under the name has yet to start"
 
 
+def test_what_deleted_tasks_have_spent_is_not_carried_to_a_run_made_again_under_the_name() -> None:
+    scene = Scene()
+    spent = {"cost_usd": "0.40"}
+    scene.put("a", status=status(attempt(end_time=at(9), usage=spent), usage=spent, phase="Succeeded"))
+    scene.drop("a")
+    assert scene.run.spend.carried == 400_000
+    scene.world.put_run(raw_run(version=2, metadata={"uid": "another"}))
+    assert scene.run.spend.spent == 0
+
+
 def test_what_its_tasks_tell_is_known_of_a_run_that_was_heard_of_after_them() -> None:
     world = World(Marked(), clock=lambda: T0)
     told = status(phase="Pending", first_admitted_time=at(3), retried_time=at(7))
