@@ -169,18 +169,42 @@ def _spend(seen: Observation) -> Decimal | None:
             return None
 
 
+@dataclass
+class _Life:
+    """One object from the first that was seen of it to the last."""
+
+    first: Observation
+    last: Observation
+
+    def meets(self, other: "_Life") -> bool:
+        """Return whether both were there at any one time."""
+        return not (self._is_over_before(other) or other._is_over_before(self))
+
+    def _is_over_before(self, other: "_Life") -> bool:
+        return self.last.change is Change.DELETED and self.last.version < other.first.version
+
+
+def _lives(ordered: Sequence[Observation], kind: Kind) -> list[_Life]:
+    lives: dict[str, _Life] = {}
+    for seen in ordered:
+        if seen.kind is kind:
+            lives.setdefault(seen.uid, _Life(seen, seen)).last = seen
+    return list(lives.values())
+
+
 def _wrong_sum(ordered: Sequence[Observation]) -> Iterator[Violation]:
-    """A run that has ended must show the sum of its tasks' spend, deleted ones included."""
-    tasks: dict[str, Observation] = {seen.uid: seen for seen in ordered if seen.kind is Kind.TASK}
-    runs: dict[str, Observation] = {seen.uid: seen for seen in ordered if seen.kind is Kind.RUN}
-    for run in runs.values():
-        status = run.manifest.get("status", {})
+    """A run that has ended must show the sum of its tasks' spend, deleted ones included.
+
+    Those of another run that had its name before, or has it now, aren't its.
+    """
+    tasks = _lives(ordered, Kind.TASK)
+    for life in _lives(ordered, Kind.RUN):
+        run, status = life.last, life.last.manifest.get("status", {})
         shown = status.get("budget", {}).get("spentUsd")
         if shown is None or not status.get("completionTime"):
             continue
-        summed = sum(
-            (_task_spend(task) for task in tasks.values() if run_key(task.manifest) == run.key), Decimal(0)
-        )
+        own = (one.last for one in tasks if run_key(one.last.manifest) == run.key and one.meets(life))
+        summed = sum(map(_task_spend, own), Decimal(0))
         if money(shown) != summed:
             text = f"the run shows {shown} US dollars spent, its attempts sum up to {summed}"
             yield Violation(Invariant.SPEND, run.key, run.version, text)

@@ -61,7 +61,7 @@ class Story:
 
     def gone(self, kind: Kind, name: str) -> "Story":
         """The object was deleted."""
-        last = [seen for seen in self.told if seen.uid == f"{kind}-{name}"][-1]
+        last = [seen for seen in self.told if seen.uid == self._uid(kind, name)][-1]
         return self._tell(kind, Change.DELETED, last.manifest)
 
     def _see(
@@ -73,12 +73,18 @@ class Story:
         status: Mapping[str, Any] | None = None,
         **metadata: Any,
     ) -> "Story":
-        uid = f"{kind}-{name}"
+        uid = self._uid(kind, name)
         exists = any(seen.uid == uid for seen in self.told)
         named = {"namespace": "n", "name": name, "uid": uid}
         given = {key: value for key, value in metadata.items() if value is not None}
         manifest = {"metadata": {**named, **given}, "spec": spec or {}, "status": status or {}}
         return self._tell(kind, Change.MODIFIED if exists else Change.ADDED, manifest)
+
+    def _uid(self, kind: Kind, name: str) -> str:
+        """Return the UID of the object that has the name now: another one after each that was deleted."""
+        key, gone = f"n/{name}", Change.DELETED
+        before = sum((seen.kind, seen.key, seen.change) == (kind, key, gone) for seen in self.told)
+        return f"{kind}-{name}" + f"-{before}" * bool(before)
 
     def _tell(self, kind: Kind, change: Change, manifest: Mapping[str, Any]) -> "Story":
         version = str(len(self.told) + 1)

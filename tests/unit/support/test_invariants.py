@@ -106,6 +106,15 @@ def spent(dollars: str) -> dict[str, str]:
     return {"costUsd": dollars}
 
 
+def _spending(story: Story, *, shown: str = "0.3") -> Story:
+    """Return the story with a run to its end whose one task cost 0.3."""
+    return (
+        story.run()
+        .task("t", "Succeeded", attempt=1, attempts=[{"usage": spent("0.3")}])
+        .run(budget={"spentUsd": shown}, completionTime="2026-01-01T00:00:00Z")
+    )
+
+
 @pytest.mark.parametrize(
     ("story", "expected"),
     [
@@ -145,6 +154,16 @@ def spent(dollars: str) -> dict[str, str]:
             .run(budget={"spentUsd": "0.3"}, completionTime="2026-01-01T00:00:00Z"),
             [],
             id="a deleted task stays charged",
+        ),
+        pytest.param(
+            _spending(_spending(Story()).gone(Kind.TASK, "t").gone(Kind.RUN, "r")),
+            [],
+            id="a run of the same name that went before",
+        ),
+        pytest.param(
+            _spending(_spending(Story()).gone(Kind.RUN, "r").gone(Kind.TASK, "t"), shown="0.6"),
+            ["I3"],
+            id="a run that is charged for the one before",
         ),
     ],
 )
