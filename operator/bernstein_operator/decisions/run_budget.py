@@ -57,8 +57,9 @@ class Finances:
 def finances(snapshot: RunSnapshot, spec: BernsteinRunSpec, *, now: datetime) -> Finances:
     """Return how a run's budget stands. No side effects."""
     stored, config = snapshot.run.status, snapshot.config
-    if config is None and stored.budget is None:
-        return Finances(None, held=_unread())
+    if stored.budget is None and (config is None or config.unreadable):
+        # Whatever it says may be a limit, and a typo must not lift one.
+        return Finances(None, warnings=config.warnings[:_MOST_WARNINGS] if config else (), held=_unread())
     limits = (
         _as_stored(stored, limits_of(spec.budget, _SILENT, snapshot.operator_budget))
         if config is None
@@ -164,7 +165,9 @@ def _stop_text(budget: BudgetStatus) -> str:
 
 
 def _unread() -> Standing:
-    text = "The ConfigMap of spec.configFrom hasn't been read yet; nothing starts before."
+    text = (
+        "The ConfigMap of spec.configFrom could not be read yet; nothing starts before its limits are known."
+    )
     return Standing(RunReason.CONFIG_UNREAD, text)
 
 

@@ -177,6 +177,15 @@ def test_while_its_config_map_cannot_be_read_what_was_known_holds() -> None:
     assert (after.budget.spent_usd, after.warnings) == (Money(600_000), first.warnings)
 
 
+@pytest.mark.parametrize("lost", [{CapSource.SEED}, {CapSource.RUN_CONFIG}, {*CapSource}])
+def test_a_run_whose_config_map_could_never_be_read_starts_nothing(lost: set[CapSource]) -> None:
+    config = RunConfig(unreadable=frozenset(lost), warnings=("there is no ConfigMap 'x'",))
+    decision = decide(run(configFrom={"configMapRef": {"name": "x"}}), **WAITS, config=config)
+    assert (decision.free, decision.status.budget) == (0, None)
+    assert decision.status.warnings == config.warnings
+    assert reasons(decision.status.conditions)["Reconciling"] == ("True", "ConfigUnread")
+
+
 @pytest.mark.parametrize(
     ("unreadable", "spec", "cap", "source"),
     [
