@@ -11,7 +11,7 @@ class EventReason(StrEnum):
     ATTEMPT_SUCCEEDED = "AttemptSucceeded"
     """An attempt did the work."""
     ATTEMPT_FAILED = "AttemptFailed"
-    """An attempt ended otherwise, not by a cancel or with a question; the note gives class and reason."""
+    """An attempt ended otherwise, neither by a cancel nor with a question; the note has class and reason."""
     RETRY_SCHEDULED = "RetryScheduled"
     """Another attempt follows a failed one."""
     DEADLINE_WARNING = "DeadlineWarning"

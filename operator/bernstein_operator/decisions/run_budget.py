@@ -165,9 +165,7 @@ def _stop_text(budget: BudgetStatus) -> str:
 
 
 def _unread() -> Standing:
-    text = (
-        "The ConfigMap of spec.configFrom could not be read yet; nothing starts before its limits are known."
-    )
+    text = "The ConfigMap of spec.configFrom could not be read yet; nothing starts before it was."
     return Standing(RunReason.CONFIG_UNREAD, text)
 
 
