@@ -117,3 +117,22 @@ def test_five_agents_that_spend_at_once_are_stopped_and_go_on_when_the_cap_is_ra
     assert (done["band"], done["shouldStop"], Decimal(done["spentUsd"])) == ("none", False, spent)
     told = {**told, "remaining": float(RAISED - spent), "stop": 0.0}
     eventually(lambda: series(kube, readings) == told, what=f"metrics that say {told}")
+
+
+def test_a_run_whose_tasks_cost_the_mean_can_spend_its_last_dollar(kube: Kube) -> None:
+    """Four tasks of a quarter each, two at once: nothing is left over, and nobody waits for ever."""
+    each = script("spend usd=0.25 over=6")
+    kube.apply(profile())
+    kube.apply(
+        steady_run(
+            concurrency={"maxAgents": 2},
+            budget={"usd": str(CAP), "estimatePerAttemptUsd": "0.25"},
+            tasks=[inline_task(f"t{number}", prompt=each) for number in range(4)],
+        )
+    )
+    done = wait_run(kube, "r", "Succeeded")["status"]["budget"]
+    found = [kube.get("agenttasks", f"r-t{number}") for number in range(4)]
+    assert [result_classes(task) for task in found] == [["success"]] * 4
+    given = sorted(Decimal(attempts(task)[0]["capUsd"]) for task in found)
+    assert given == [CAP * number / 4 for number in (1, 2, 3, 4)]
+    assert CAP * 3 / 4 < Decimal(done["spentUsd"]) <= CAP
