@@ -306,8 +306,8 @@ class RunReason(StrEnum):
     EXHAUSTED = "Exhausted"
     """The budget is used up."""
     CONFIG_UNREAD = "ConfigUnread"
-    """The ConfigMap of spec.configFrom isn't there or could not be read yet, see status.warnings; nothing starts
-    before its limits are known."""
+    """The ConfigMap of spec.configFrom isn't there, or could not be read yet (see status.warnings); nothing
+    starts before its limits are known."""
     BUDGET_REQUIRED = "BudgetRequired"
     """The operator requires a budget of every run, and nobody has set one; nothing starts."""
     BUDGET_EXHAUSTED = "BudgetExhausted"
