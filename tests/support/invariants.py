@@ -195,7 +195,8 @@ def _lives(ordered: Sequence[Observation], kind: Kind) -> list[_Life]:
 def _wrong_sum(ordered: Sequence[Observation]) -> Iterator[Violation]:
     """A run that has ended must show the sum of its tasks' spend, deleted ones included.
 
-    Those of another run that had its name before, or has it now, aren't its.
+    Those of another run that had its name before, or has it now, aren't its. Who was deleted at work may have
+    cost what was reserved for it: nobody hears of it any more.
     """
     tasks = _lives(ordered, Kind.TASK)
     for life in _lives(ordered, Kind.RUN):
@@ -203,9 +204,10 @@ def _wrong_sum(ordered: Sequence[Observation]) -> Iterator[Violation]:
         shown = status.get("budget", {}).get("spentUsd")
         if shown is None or not status.get("completionTime"):
             continue
-        own = (one.last for one in tasks if run_key(one.last.manifest) == run.key and one.meets(life))
+        own = [one.last for one in tasks if run_key(one.last.manifest) == run.key and one.meets(life)]
         summed = sum(map(_task_spend, own), Decimal(0))
-        if money(shown) != summed:
+        unheard = sum(map(_unheard, own), Decimal(0))
+        if not summed <= money(shown) <= summed + unheard:
             text = f"the run shows {shown} US dollars spent, its attempts sum up to {summed}"
             yield Violation(Invariant.SPEND, run.key, run.version, text)
 
@@ -217,6 +219,14 @@ def _task_spend(task: Observation) -> Decimal:
     if status.get("attempt", 0) > len(listed):
         return money(status.get("usage", {}).get("costUsd"))
     return sum(listed, Decimal(0))
+
+
+def _unheard(task: Observation) -> Decimal:
+    """Return what may have been charged for an attempt whose task was deleted while it was open."""
+    if task.change is not Change.DELETED:
+        return Decimal(0)
+    attempts = task.manifest.get("status", {}).get("attempts", ())
+    return sum((money(one.get("reservationUsd")) for one in attempts if "endTime" not in one), Decimal(0))
 
 
 _NEVER_LEFT = frozenset({"Succeeded", "Cancelled", "Abandoned"})

@@ -155,6 +155,18 @@ def _spending(story: Story, *, shown: str = "0.3") -> Story:
             [],
             id="a deleted task stays charged",
         ),
+        *(
+            pytest.param(
+                Story()
+                .run()
+                .task("t", "Running", attempt=1, attempts=[{"reservationUsd": "0.5"}])
+                .gone(Kind.TASK, "t")
+                .run(budget={"spentUsd": shown}, completionTime="2026-01-01T00:00:00Z"),
+                broken_rules,
+                id=f"deleted at work, charged {shown}",
+            )
+            for shown, broken_rules in (("0", []), ("0.5", []), ("0.51", ["I3"]))
+        ),
         pytest.param(
             _spending(_spending(Story()).gone(Kind.TASK, "t").gone(Kind.RUN, "r")),
             [],
