@@ -181,7 +181,9 @@ class _Life:
         return not (self._is_over_before(other) or other._is_over_before(self))
 
     def _is_over_before(self, other: "_Life") -> bool:
-        return self.last.change is Change.DELETED and self.last.version < other.first.version
+        # Whoever wasn't seen to come may have been there at any time before.
+        came = other.first.change is Change.ADDED
+        return came and self.last.change is Change.DELETED and self.last.version < other.first.version
 
 
 def _lives(ordered: Sequence[Observation], kind: Kind) -> list[_Life]:

@@ -28,7 +28,7 @@ CEILING, TASKS = 2, 10
 TAKEN_SECONDS = LEASE_SECONDS + 5.0
 """The lease, the look at it, and the lists."""
 RELEASED_SECONDS = 5.0
-LISTED = frozenset({"pods", "agenttasks", "bernsteinruns", "agentprofiles", "configmaps"})
+LISTED = frozenset({"pods", "agenttasks", "bernsteinruns", "agentprofiles", "configmaps", "events"})
 """Everything that a leader has to know: ConfigMaps hold the ledger."""
 
 

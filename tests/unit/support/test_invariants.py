@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.invariants import Invariant, Limits, violations
-from tests.support.timeline import Kind, Outages
+from tests.support.timeline import Change, Kind, Outages
 from tests.unit.support.stories import Story
 
 AN_HOUR = 3600.0
@@ -115,6 +115,11 @@ def _spending(story: Story, *, shown: str = "0.3") -> Story:
     )
 
 
+def _only_ends(story: Story) -> Story:
+    """Return what somebody saw of a story who came when its objects were deleted."""
+    return Story([seen for seen in story.told if seen.change is Change.DELETED])
+
+
 @pytest.mark.parametrize(
     ("story", "expected"),
     [
@@ -166,6 +171,11 @@ def _spending(story: Story, *, shown: str = "0.3") -> Story:
                 id=f"deleted at work, charged {shown}",
             )
             for shown, broken_rules in (("0", []), ("0.5", []), ("0.51", ["I3"]))
+        ),
+        pytest.param(
+            _only_ends(_spending(Story()).gone(Kind.RUN, "r").gone(Kind.TASK, "t")),
+            [],
+            id="both were only seen to go",
         ),
         pytest.param(
             _spending(_spending(Story()).gone(Kind.TASK, "t").gone(Kind.RUN, "r")),
