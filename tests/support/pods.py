@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.support import clock
-from tests.support.kube import STRATEGIC, ApiError, Kube, Manifest, eventually
+from tests.support.kube import STRATEGIC, ApiError, Kube, Manifest, condition, eventually
 from tests.support.timeline import LABEL_COMPONENT, is_live, owner_uid
 
 NODE = "played-by-hand"
@@ -86,7 +86,12 @@ def set_pod_waiting(kube: Kube, pod: Mapping[str, Any], *, reason: str, message:
 def set_unschedulable(
     kube: Kube, pod: Mapping[str, Any], *, reason: str = "Unschedulable", message: str = "0/1 nodes"
 ) -> Manifest:
-    """Say what a scheduler says of a Pod that fits nowhere (or, SchedulingGated, that it may not place)."""
+    """Say what a scheduler says of a Pod that fits nowhere (or, SchedulingGated, that it may not place).
+
+    The cluster's own scheduler has its say first: it would write over what is said here.
+    """
+    name = pod["metadata"]["name"]
+    kube.wait_for("pods", name, lambda one: condition(one, "PodScheduled"), what="the scheduler's word")
     scheduled = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
     return set_pod_status(kube, pod, {"conditions": [{**scheduled, "lastTransitionTime": stamp()}]})
 

@@ -146,7 +146,8 @@ def test_rstr_1_a_frozen_leader_writes_nothing_when_it_wakes_up_too_late(
     thawed = now()
     first.operator.thaw()
     assert first.operator.wait_end() == 1
-    assert first.changes(since=thawed) == []
+    # One request may have been past its check in the very moment in which its process was frozen.
+    assert [record.status for record in first.changes(since=thawed)] in ([], [409])
     assert first.leases(since=thawed) == []
     all_done_once(kube, recorder)
     decided_on_fresh_lists(second, since=frozen)
