@@ -4,8 +4,9 @@ from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import Field, model_validator
 
+from bernstein_agent.contract import BudgetMode
 from bernstein_operator.api.base import Counter, Model, Moment, Rule, Wait, keyed_by
-from bernstein_operator.api.choices import BudgetBand, BudgetMode, BudgetUnit, CapSource, OnExhausted
+from bernstein_operator.api.choices import BudgetBand, BudgetUnit, CapSource, OnExhausted
 from bernstein_operator.api.money import Money
 
 _BANDS: Final = "warnPercent can't be more than criticalPercent"

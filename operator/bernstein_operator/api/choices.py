@@ -59,15 +59,6 @@ class OnExhausted(StrEnum):
     """It is Abandoned, with a reason that follows from how the last attempt ended."""
 
 
-class BudgetMode(StrEnum):
-    """How an agent meets the end of its task's budget."""
-
-    GRACEFUL = "graceful-finish-on-low"
-    """At 20 % left, or at the last step, it gets one final turn to commit and to sum up."""
-    HARD = "hard-stop-on-zero"
-    """It goes on until nothing is left and is stopped at once; a cheaper model is suggested."""
-
-
 class BudgetBand(StrEnum):
     """How much of a run's budget is used up; each band holds what the lower ones say too."""
 

@@ -10,8 +10,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from bernstein_agent.contract import BudgetMode
 from bernstein_operator.api.budget import TaskBudget
-from bernstein_operator.api.choices import AfterDeadline, BudgetMode, Effects, Effort, OnExhausted, ScopeSize
+from bernstein_operator.api.choices import AfterDeadline, Effects, Effort, OnExhausted, ScopeSize
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.task import Acceptance, AgentTaskSpec, RetryPolicy, TaskDefaults
 

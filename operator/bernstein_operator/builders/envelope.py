@@ -58,7 +58,7 @@ def _budget(task: TaskObject, effective: EffectiveTask) -> contract.Budget:
     return contract.Budget(
         tool_calls=own.tool_calls,
         steps=own.steps,
-        mode=contract.BudgetMode(own.mode),
+        mode=own.mode,
         own=_is_own(task, effective),
         tokens=attempt.cap_tokens,
         cost_micros=attempt.cap_usd.micros if attempt.cap_usd else None,

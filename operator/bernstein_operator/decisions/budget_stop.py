@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from bernstein_agent.contract import ResultClass
-from bernstein_operator.api.choices import BudgetBand, BudgetMode
+from bernstein_agent.contract import BudgetMode, ResultClass
+from bernstein_operator.api.choices import BudgetBand
 from bernstein_operator.api.effective import EffectiveTask
 from bernstein_operator.api.objects import RunObject
 from bernstein_operator.api.task_status import AgentTaskStatus, Usage

@@ -6,8 +6,7 @@ attempt that follows a failure may find nothing left, and then it doesn't begin.
 
 from dataclasses import dataclass
 
-from bernstein_agent.contract import ResultClass
-from bernstein_operator.api.choices import BudgetMode
+from bernstein_agent.contract import BudgetMode, ResultClass
 from bernstein_operator.api.effective import EffectiveBudget, EffectiveTask
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.profile import AgentProfileSpec

@@ -2,7 +2,8 @@
 
 import pytest
 
-from bernstein_operator.api.choices import AfterDeadline, BudgetMode, Effects, Effort, OnExhausted, ScopeSize
+from bernstein_agent.contract import BudgetMode
+from bernstein_operator.api.choices import AfterDeadline, Effects, Effort, OnExhausted, ScopeSize
 from bernstein_operator.api.effective import EffectiveBudget, EffectiveRetry, EffectiveTask, effective
 from bernstein_operator.api.money import Money
 from bernstein_operator.api.task import AgentTaskSpec, RetryPolicy, RunRef, TaskDefaults
